@@ -1,0 +1,1 @@
+"""Where the head is remembered elsewhere."""

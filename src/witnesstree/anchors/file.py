@@ -1,0 +1,131 @@
+"""The default anchor: a small file in the user's state folder, two slots, monotone under a lock (``docs/spec/checkpoint.md``)."""
+
+from __future__ import annotations
+
+import fcntl
+import hmac
+import os
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from witnesstree.anchors.base import AnchorState
+from witnesstree.errors import LogError, StoreError
+
+MAGIC: Final = b"WTA1"
+SLOT_BYTES: Final = 2048
+SYNC_EVERY_S: Final = 1.0
+_HEADER: Final = struct.Struct(">4s16sQ32sB")
+
+
+class FileAnchor:
+    """The head of one store, in one file that all processes of the user share.
+
+    Two slots of 2 KiB each: a writer overwrites the older one, so that a torn write leaves the other.
+    """
+
+    def __init__(self, path: Path, key: bytes, store_id: bytes) -> None:
+        """Open or make the file.
+
+        Args:
+            path: the file.
+            key: 32-byte MAC key.
+            store_id: 16 bytes.
+
+        Raises:
+            StoreError: it can't be opened.
+        """
+        self.path = path
+        self._key = key
+        self._store_id = store_id
+        self._synced_at = time.monotonic()
+        self._dirty = False
+        self._last: tuple[bytes, AnchorState | None] = (b"", None)
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise StoreError(f"the anchor {path} can't be opened: {error.strerror}", reason="anchor_failed") from error
+
+    def read(self) -> AnchorState | None:
+        """Return the newest good slot."""
+        data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+        if data != self._last[0]:
+            self._last = (data, self._newest(data))
+        return self._last[1]
+
+    def _newest(self, data: bytes) -> AnchorState | None:
+        if not data:
+            return None
+        slots = [self._decode(data[:SLOT_BYTES]), self._decode(data[SLOT_BYTES:])]
+        good = [slot for slot in slots if slot is not None]
+        if not good:
+            raise LogError(f"the anchor {self.path} is damaged; run 'wtree doctor'", reason="anchor_invalid")
+        return max(good, key=lambda slot: slot.size)
+
+    def _decode(self, slot: bytes) -> AnchorState | None:
+        try:
+            magic, store_id, size, root, count = _HEADER.unpack_from(slot)
+        except struct.error:
+            return None
+        end = _HEADER.size + 32 * count
+        body, mac = slot[:end], slot[end : end + 32]
+        if magic != MAGIC or store_id != self._store_id:
+            return None
+        if not hmac.compare_digest(mac, hmac.digest(self._key, body, "sha256")):
+            return None
+        peaks = tuple(body[i : i + 32] for i in range(_HEADER.size, end, 32))
+        return AnchorState(size, root, peaks)
+
+    def _encode(self, state: AnchorState) -> bytes:
+        head = _HEADER.pack(MAGIC, self._store_id, state.size, state.root, len(state.frontier))
+        body = head + b"".join(state.frontier)
+        return (body + hmac.digest(self._key, body, "sha256")).ljust(SLOT_BYTES, b"\x00")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+        except OSError as error:
+            raise StoreError(f"the anchor {self.path} can't be written: {error.strerror}", reason="anchor_failed") from error
+
+    def advance(self, state: AnchorState) -> None:
+        """Remember a later head in the older slot; sync at most once a second."""
+        with self._locked():
+            data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+            current = self._newest(data)
+            if current is not None and current.size >= state.size:
+                if current.size == state.size and current.root != state.root:
+                    raise LogError("the anchor remembers another history of the same length", reason="fork")
+                return
+            first = self._decode(data[:SLOT_BYTES])
+            older = 0 if first is None or (first is not current and current is not None and first.size < current.size) else 1
+            os.pwrite(self._file, self._encode(state), older * SLOT_BYTES)
+            self._dirty = True
+            if current is None or time.monotonic() - self._synced_at >= SYNC_EVERY_S:
+                self._sync()
+
+    def replace(self, state: AnchorState) -> None:
+        """Remember this head in both slots."""
+        with self._locked():
+            os.pwrite(self._file, self._encode(state) * 2, 0)
+            self._sync()
+
+    def _sync(self) -> None:
+        os.fsync(self._file)
+        self._synced_at = time.monotonic()
+        self._dirty = False
+
+    def close(self) -> None:
+        """Sync and close the file."""
+        if self._file >= 0:
+            if self._dirty:
+                self._sync()
+            os.close(self._file)
+            self._file = -1

@@ -1,0 +1,29 @@
+"""The only reader of the environment: where a home's folders are, and which key was handed in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from witnesstree.types.settings import Settings
+
+HOME_VARIABLE = "WITNESSTREE_HOME"
+KEY_VARIABLE = "WITNESSTREE_KEY"
+USER_VARIABLE = "WITNESSTREE_USER"
+STORE_VARIABLE = "WITNESSTREE_STORE"
+
+
+def read_settings() -> Settings:
+    """Read the environment now (not at import, so that tests and containers can change it)."""
+    env = os.environ
+    home = env.get(HOME_VARIABLE)
+    if home:
+        state, cache = Path(home).expanduser() / "state", Path(home).expanduser() / "cache"
+    elif sys.platform == "darwin":
+        state = Path("~/Library/Application Support/witnesstree").expanduser()
+        cache = Path("~/Library/Caches/witnesstree").expanduser()
+    else:
+        state = Path(env.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "witnesstree"
+        cache = Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "witnesstree"
+    return Settings(state, cache, env.get(KEY_VARIABLE, ""), env.get(USER_VARIABLE, ""), env.get(STORE_VARIABLE, ""))

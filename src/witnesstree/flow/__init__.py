@@ -1,0 +1,1 @@
+"""The boxes joined in the order of the data."""

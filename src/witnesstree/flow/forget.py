@@ -1,0 +1,139 @@
+"""Erase: words, ids, salts and vectors go from every file; a keyed mark and the log's commitments stay; a receipt is signed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from witnesstree.anchors.state import StateFolder
+from witnesstree.errors import InputError, NotFoundError
+from witnesstree.flow.ingest import mark_of
+from witnesstree.flow.recall import fetch_record, parse_id
+from witnesstree.flow.transaction import Transaction
+from witnesstree.flow.verified import Reading, VerifiedStore
+from witnesstree.flow.view import RowFacts, View, read_tombstone, write_tombstone
+from witnesstree.proof.merkle import leaf_hash
+from witnesstree.proof.receipt import make_receipt
+from witnesstree.rules.policy import Where
+from witnesstree.types.instant import to_iso
+from witnesstree.types.principal import Principal
+from witnesstree.types.record import Record
+from witnesstree.types.result import ErasureReceipt, memo_fields
+from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to erase: exactly one of one memory, a session, what a filter matches, or everything of the user."""
+
+    memory_id: object = None
+    session: str | None = None
+    where: Where | None = None
+    everything: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an empty or ambiguous choice: nothing is ever erased by default (threat T-I10)."""
+        given = [self.memory_id is not None, self.session is not None, self.where is not None, self.everything]
+        if sum(given) != 1:
+            raise InputError("say what to forget: exactly one of id, session, where, everything", field="id")
+
+
+def forget(
+    store: VerifiedStore, state: StateFolder | None, choice: Choice, principal: Principal, *, dry_run: bool
+) -> ErasureReceipt:
+    """Erase memories with all their versions, in one transaction, and sign a receipt.
+
+    Raises:
+        NotFoundError: the one memory that was named does not exist.
+    """
+    if dry_run:
+        with store.reading() as reading:
+            rows = _chosen(reading, choice, principal)
+            return ErasureReceipt(len({facts.id for facts in rows}), len(rows), None, "dry_run")
+
+    def build(transaction: Transaction, reading: Reading) -> tuple[list[RowFacts], int, bytes]:
+        rows = _chosen(reading, choice, principal)
+        if not rows:
+            return rows, -1, b""
+        view = reading.view(principal.partition)
+        owner = store.owner_key(principal.partition)
+        marks = [mark_of(store, value) for facts in rows for value in (facts.id, facts.fingerprint)]
+        if state is not None:
+            state.add_marks(store.keys.store_id, marks)
+        old = _tombstones(reading, view, principal) if choice.everything else []
+        seqs = [facts.seq for facts in rows]
+        for facts, payload in old:
+            more, ranges = read_tombstone(payload)
+            marks += more
+            seqs += [seq for first, last in ranges for seq in range(first, last + 1)] + [facts.seq]
+        stone = _tombstone(principal, marks, seqs, at=transaction.at, anonymous=choice.everything)
+        transaction.erase(owner, [(facts.seq, facts.seal) for facts in [*rows, *(facts for facts, _ in old)]])
+        position = transaction.put(owner, stone)
+        return rows, position, transaction.entry_at(position)
+
+    (rows, position, entry), written = store.write(build)
+    if not rows:
+        return ErasureReceipt(0, 0, None, "done")
+    store.drop_cache(principal.partition)
+    gone = store.scrub()
+    return _receipt(store, rows, position, entry, state="done" if gone else "pending", behind=written.anchor_behind)
+
+
+def _chosen(reading: Reading, choice: Choice, principal: Principal) -> list[RowFacts]:
+    """Return every version of every chosen memory."""
+    view = reading.view(principal.partition)
+    if choice.memory_id is not None:
+        versions = view.versions(parse_id(choice.memory_id))
+        if not versions:
+            raise NotFoundError("there is no memory with this id", id=str(choice.memory_id)[:64])
+        return versions
+    chosen = []
+    for newest in view.memories():
+        if choice.session is not None and newest.session != choice.session:
+            continue
+        if choice.where is not None and not choice.where(memo_fields(fetch_record(reading, principal.partition, newest))):
+            continue
+        chosen += view.versions(newest.id)
+    return chosen
+
+
+def _tombstones(reading: Reading, view: View, principal: Principal) -> list[tuple[RowFacts, bytes]]:
+    """Return earlier tombstones of the owner, so that one without any name can take their place."""
+    found = [facts for facts in view.alive() if facts.kind == Kind.TOMBSTONE]
+    return [(facts, fetch_record(reading, principal.partition, facts).payload) for facts in found]
+
+
+def _tombstone(principal: Principal, marks: list[bytes], seqs: list[int], *, at: int, anonymous: bool) -> Record:
+    return Record(
+        id=secrets.token_bytes(16),
+        version=1,
+        kind=Kind.TOMBSTONE,
+        role=Role.NONE,
+        authority=Authority.NONE,
+        trust=Trust.CANDIDATE,
+        status=Status.ACTIVE,
+        op=Op.FORGET,
+        recorded_at=at,
+        salt=secrets.token_bytes(16),
+        actor="" if anonymous else principal.actor,
+        payload=write_tombstone(marks, seqs),
+    )
+
+
+def _receipt(
+    store: VerifiedStore, rows: list[RowFacts], position: int, entry: bytes, *, state: str, behind: bool
+) -> ErasureReceipt:
+    memories = len({facts.id for facts in rows})
+    note = make_receipt(
+        store.keys.store_id,
+        store.master.require_signer(),
+        {
+            "position": str(position),
+            "leaf": leaf_hash(entry).hex(),
+            "memories": str(memories),
+            "versions": str(len(rows)),
+            "bytes": "overwritten" if state == "done" else "pending until readers finish",
+            "at": str(to_iso(store.now())),
+        },
+    )
+    return ErasureReceipt(memories, len(rows), position, state, note, behind)

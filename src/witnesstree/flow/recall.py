@@ -1,0 +1,338 @@
+"""The one retrieval path of every verb and door: policy filter, verified view, rank, fetch, verify again, fence."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from witnesstree.errors import InputError, NotFoundError, SealError
+from witnesstree.flow.verified import Reading, VerifiedStore
+from witnesstree.flow.view import RowFacts, View
+from witnesstree.proof.encoding import commit_to
+from witnesstree.proof.seal import verify_seal
+from witnesstree.rules.budget import count_tokens, cut_to_tokens
+from witnesstree.rules.fence import fence, inert
+from witnesstree.rules.policy import Filter, Where, is_match, version_as_of
+from witnesstree.rules.ranking import order_key
+from witnesstree.rules.terms import terms_of
+from witnesstree.types.limits import MAX_BUDGET_TOKENS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, MAX_RESULTS
+from witnesstree.types.principal import Principal
+from witnesstree.types.record import Record
+from witnesstree.types.result import Hit, Memo, Page, SearchResult, memo_fields
+from witnesstree.types.trust import Status
+from witnesstree.types.wire import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A checked search: whose memory, which words, which filter, how many."""
+
+    principal: Principal
+    query: str
+    filter: Filter
+    k: int = 10
+    where: Where | None = None
+    budget_tokens: int | None = None
+
+
+def parse_id(value: object) -> bytes:
+    """Return the 16 bytes of a memory id.
+
+    Raises:
+        NotFoundError: it can't be the id of any memory; the same answer as for an id that never existed (threat T-I8).
+    """
+    if isinstance(value, str) and len(value) == 32:
+        try:
+            return bytes.fromhex(value)
+        except ValueError:
+            pass
+    raise NotFoundError("there is no memory with this id; ids are 32 hex digits", id=str(value)[:64])
+
+
+def check_count(value: object, field: str) -> int:
+    """Return a number of results between 1 and ``MAX_RESULTS``.
+
+    Raises:
+        InputError: anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_RESULTS:
+        raise InputError(f"{field} must be a whole number from 1 to {MAX_RESULTS}", field=field)
+    return value
+
+
+def check_query(value: object) -> str:
+    """Return the query text; any characters are allowed and mean themselves (threat T-I3).
+
+    Raises:
+        InputError: no text, or too long.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"query must be text, not {type(value).__name__}", field="query")
+    if len(value) > MAX_QUERY_CHARS:
+        raise InputError(f"query is longer than {MAX_QUERY_CHARS} characters", field="query")
+    return value
+
+
+def check_budget(value: object) -> int | None:
+    """Return a token budget, or None.
+
+    Raises:
+        InputError: not a whole number from 1 to ``MAX_BUDGET_TOKENS``.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_BUDGET_TOKENS:
+        raise InputError(f"budget_tokens must be a whole number from 1 to {MAX_BUDGET_TOKENS}", field="budget_tokens")
+    return value
+
+
+def fetch_record(reading: Reading, partition: str, facts: RowFacts) -> Record:
+    """Return the full record of a row of the view, fetched again and checked against the seal that the view expects.
+
+    Raises:
+        SealError: it is altered, replaced by another genuine row, or gone (edits edit-I1 to edit-I3).
+    """
+    store = reading.store
+    row = next(iter(reading.snapshot.rows([facts.seq])), None)
+    if row is None:
+        raise SealError(
+            f"memory {facts.id.hex()} is missing from the store (row {facts.seq}); run 'wtree audit'",
+            reason="row_missing",
+            seq=facts.seq,
+            id=facts.id.hex(),
+        )
+    verify_seal(store.keys, store.owner_key(partition), row, facts.seal)
+    return decode(row.content)
+
+
+def select(view: View, wanted: Filter) -> Iterator[RowFacts]:
+    """Yield the versions of memories that a filter asks for."""
+    if not wanted.travels:
+        return (facts for facts in view.memories() if is_match(facts, wanted))
+    return _travel(view, wanted)
+
+
+def _travel(view: View, wanted: Filter) -> Iterator[RowFacts]:
+    for newest in view.memories():
+        version = version_as_of(view.versions(newest.id), wanted)
+        if version is not None and is_match(version, wanted):
+            yield version
+
+
+def search(store: VerifiedStore, question: Question) -> SearchResult:
+    """Return the best memories for a query.
+
+    Raises:
+        IntegrityError: the caller's memory, the head or the schema is not what was written.
+    """
+    terms = list(dict.fromkeys(terms_of(question.query)))[:MAX_QUERY_TERMS]
+    with store.reading() as reading:
+        view = reading.view(question.principal.partition)
+        found: list[tuple[float, Record]] = []
+        withheld = view.withheld
+        if terms:
+            for score, facts in ranked(view, terms, question.filter):
+                try:
+                    record = fetch_record(reading, question.principal.partition, facts)
+                except SealError:
+                    if not store.quarantine:
+                        raise
+                    withheld += 1
+                    continue
+                if question.where is None or question.where(memo_fields(record)):
+                    found.append((score, record))
+                if len(found) >= question.k:
+                    break
+        hits = tuple(
+            Hit(**memo_fields(record), score=round(score, 6), signals={"words": round(score, 6)}) for score, record in found
+        )
+        size = reading.trusted.size
+    return SearchResult(
+        hits=hits,
+        verified_through=size,
+        integrity=integrity_of(store, withheld),
+        withheld=withheld,
+        _trace=partial(make_trace, store, question, size, [hit.id for hit in hits]),
+        _context=partial(make_context, store, hits, withheld, question.budget_tokens),
+    )
+
+
+def integrity_of(store: VerifiedStore, withheld: int) -> str:
+    """Return the word that a result carries about how it was verified."""
+    if withheld:
+        return "quarantined"
+    return "backup" if store.store.is_backup else "verified"
+
+
+def ranked(view: View, terms: Sequence[str], wanted: Filter) -> Iterator[tuple[float, RowFacts]]:
+    """Yield (score, version) of every matching memory, best first; the filter decides before ranking (threat T-I1)."""
+    visible = visible_to(view, wanted)
+    scores = view.words.scores(terms, visible)
+    matching = np.flatnonzero(scores)
+    order: NDArray[np.int64] = matching[np.argsort(-scores[matching], kind="stable")]
+    start = 0
+    while start < len(order):
+        top = scores[order[start]]
+        end = start + 1
+        while end < len(order) and scores[order[end]] == top:
+            end += 1
+        tied = [row for row in (view.rows[document] for document in order[start:end].tolist()) if row is not None]
+        tied.sort(key=lambda facts: order_key(0.0, facts.authority, facts.trust, facts.seq))
+        for facts in tied:
+            yield float(top), facts
+        start = end
+
+
+def visible_to(view: View, wanted: Filter) -> NDArray[np.bool_]:
+    """Return one bool a document: whether the filter lets it take part."""
+    if wanted.is_plain:
+        visible = view.visible
+        over = view.over_at(wanted.now)
+        if over:
+            visible = visible.copy()
+            visible[over] = False
+        return visible
+    visible = np.zeros(len(view.rows), np.bool_)
+    for facts in select(view, wanted):
+        visible[view.document_of(facts)] = True
+    return visible
+
+
+def make_trace(store: VerifiedStore, question: Question, size: int, ids: list[str]) -> str:
+    """Return a token that binds a search to its results, for feedback; only this store's keys can make it."""
+    body = json.dumps([question.principal.partition, size, ids], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(hmac.digest(store.keys.cache, b"trace" + body, "sha256")[:18]).decode()
+
+
+def make_context(
+    store: VerifiedStore, hits: Sequence[Hit], withheld: int, default_budget: int | None, budget_tokens: int | None
+) -> str:
+    """Return hits as fenced inert lines within a budget that includes the fence.
+
+    Raises:
+        InputError: the budget is malformed or too small for the fence itself.
+    """
+    budget = check_budget(budget_tokens) or default_budget
+    lines = [_line(number, hit) for number, hit in enumerate(hits, 1)]
+    notes = [f"({withheld} memories are withheld: they fail their integrity check.)"] if withheld else []
+    marker = commit_to(store.keys.cache, b"fence", "\n".join([*notes, *lines]).encode())[:9].hex()
+    if budget is None:
+        return fence([*notes, *lines], marker)
+    kept: list[str] = list(notes)
+    if count_tokens(fence(kept, marker)) > budget:
+        raise InputError(f"a budget of {budget} tokens is too small for the fence itself", field="budget_tokens")
+    for line in lines:
+        room = budget - count_tokens(fence([*kept, ""], marker)) - 1
+        if count_tokens(line) <= room:
+            kept.append(line)
+            continue
+        if room >= 16:
+            kept.append(cut_to_tokens(line, room - 2) + " …")
+        break
+    return fence(kept, marker)
+
+
+def _line(number: int, hit: Memo) -> str:
+    who = f"{hit.role} {inert(hit.name)}".strip()
+    return f"{number}. ({who}, {hit.at or 'time unknown'}, {hit.authority}, {hit.trust}) {inert(hit.text)}"
+
+
+def get(store: VerifiedStore, memory_id: object, principal: Principal) -> Memo:
+    """Return the current version of a memory.
+
+    Raises:
+        NotFoundError: never existed, erased, withdrawn, or another user's. SealError: its row does not verify.
+    """
+    wanted = parse_id(memory_id)
+    with store.reading() as reading:
+        facts = reading.view(principal.partition).current(wanted)
+        if facts is None or facts.status == Status.RETRACTED:
+            raise NotFoundError(f"there is no memory {wanted.hex()}", id=wanted.hex())
+        return Memo(**memo_fields(fetch_record(reading, principal.partition, facts)))
+
+
+def history(store: VerifiedStore, memory_id: object, principal: Principal) -> tuple[Memo, ...]:
+    """Return every version of a memory, oldest first, whole.
+
+    Raises:
+        NotFoundError: see ``get``; withdrawn memories keep their history for their owner.
+    """
+    wanted = parse_id(memory_id)
+    with store.reading() as reading:
+        versions = reading.view(principal.partition).versions(wanted)
+        if not versions:
+            raise NotFoundError(f"there is no memory {wanted.hex()}", id=wanted.hex())
+        return tuple(Memo(**memo_fields(fetch_record(reading, principal.partition, facts))) for facts in versions)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A checked request for a page."""
+
+    principal: Principal
+    filter: Filter
+    limit: int = 100
+    after: int = -1
+    where: Where | None = None
+    status: Status | None = None
+
+
+def parse_cursor(value: object) -> int:
+    """Return the log position that a page continues after.
+
+    Raises:
+        InputError: not a cursor that ``list`` gave.
+    """
+    if value is None:
+        return -1
+    try:
+        return int(base64.urlsafe_b64decode(str(value).encode()).decode().removeprefix("after:"))
+    except ValueError:
+        raise InputError("cursor is not one that an earlier page gave", field="cursor") from None
+
+
+def list_page(store: VerifiedStore, request: Listing) -> Page:
+    """Return one page of memories in the order in which they first came in; an update does not move one.
+
+    Raises:
+        IntegrityError: the caller's memory, the head or the schema is not what was written.
+    """
+    with store.reading() as reading:
+        view = reading.view(request.principal.partition)
+        rows = sorted((view.first_seq(f), f) for f in select(view, request.filter))
+        items: list[Memo] = []
+        last = request.after
+        withheld = view.withheld
+        more = False
+        for first_seq, facts in rows:
+            if first_seq <= request.after:
+                continue
+            if request.status is not None and facts.status != request.status:
+                continue
+            if len(items) >= request.limit:
+                more = True
+                break
+            try:
+                memo = Memo(**memo_fields(fetch_record(reading, request.principal.partition, facts)))
+            except SealError:
+                if not store.quarantine:
+                    raise
+                withheld += 1
+                continue
+            if request.where is None or request.where(memo_fields_of(memo)):
+                items.append(memo)
+                last = first_seq
+    cursor = base64.urlsafe_b64encode(f"after:{last}".encode()).decode() if more else None
+    return Page(tuple(items), cursor, integrity_of(store, withheld), withheld)
+
+
+def memo_fields_of(memo: Memo) -> dict[str, object]:
+    """Return a memo's fields as ``where`` sees them."""
+    return {field.name: getattr(memo, field.name) for field in fields(memo)}

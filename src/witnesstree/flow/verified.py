@@ -1,0 +1,282 @@
+"""An open store behind its checks: every read sees a verified head and a verified view, every write builds on them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from witnesstree.anchors.base import Anchor, AnchorState
+from witnesstree.errors import ConflictError, IntegrityError, LogError, StoreError
+from witnesstree.flow.cache import ViewCache
+from witnesstree.flow.head import TrustedHead, verify_head
+from witnesstree.flow.transaction import Transaction, read_leaf
+from witnesstree.flow.view import View
+from witnesstree.proof.keys import MasterKey, StoreKeys
+from witnesstree.stores.base import Snapshot, Store
+from witnesstree.types.instant import micros_of
+from witnesstree.types.limits import MAX_VIEWS
+
+T = TypeVar("T")
+CONFLICT_RETRIES = 16
+
+
+class Clock(Protocol):
+    """Gives the present instant as an aware datetime."""
+
+    def __call__(self) -> datetime:
+        """Return now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is known after a write: log size, and whether the anchor could not follow."""
+
+    size: int
+    anchor_behind: bool
+
+
+class Reading:
+    """One consistent look at the store: views of owners, and the rows behind hits."""
+
+    def __init__(self, owner: VerifiedStore, snapshot: Snapshot, trusted: TrustedHead) -> None:
+        """Read through an open snapshot whose head was verified."""
+        self.store = owner
+        self.snapshot = snapshot
+        self.trusted = trusted
+
+    def view(self, partition: str) -> View:
+        """Return the caught-up, complete view of a partition.
+
+        Raises:
+            SealError, LogError: its rows or its path in the owner map do not verify.
+        """
+        return self.store.view_in(self.snapshot, self.trusted, partition)
+
+
+class VerifiedStore:
+    """A store, its keys, its anchor and the views that this process verified. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        master: MasterKey,
+        *,
+        store_id: bytes,
+        anchor: Anchor | None,
+        cache: Callable[[StoreKeys], ViewCache] | None,
+        clock: Clock,
+        quarantine: bool,
+        rotated: Callable[[], list[MasterKey]] = list,
+        adopt: Callable[[MasterKey], None] = lambda key: None,
+    ) -> None:
+        """Wrap an open store.
+
+        Args:
+            store: where the bytes are.
+            master: the store's master key.
+            store_id: 16 bytes that the head must carry.
+            anchor: where the head is remembered elsewhere, if anywhere.
+            cache: makes the view cache for a set of keys, if there is to be one.
+            clock: gives the present instant.
+            quarantine: withhold bad rows instead of raising.
+            rotated: returns keys that may have taken the place of ``master`` meanwhile.
+            adopt: told which of them proved to be the store's key.
+        """
+        self.store = store
+        self.anchor = anchor
+        self.quarantine = quarantine
+        self.scrub_pending = False
+        self._rotated = rotated
+        self._adopt = adopt
+        self._store_id = store_id
+        self._make_cache = cache
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._trusted: TrustedHead | None = None
+        self._anchored: AnchorState | None = None
+        self._views: OrderedDict[bytes, View] = OrderedDict()
+        self.use_keys(master)
+
+    def use_keys(self, master: MasterKey) -> None:
+        """Take a key as the store's key; views made under another one are dropped."""
+        self.master = master
+        self.keys = StoreKeys.derive(master, self._store_id)
+        self.cache = None if self._make_cache is None else self._make_cache(self.keys)
+        self._views.clear()
+        self._owner_keys: dict[str, bytes] = {}
+
+    def now(self) -> int:
+        """Return the present instant, microseconds UTC."""
+        return micros_of(self._clock())
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Open one verified look at the store.
+
+        Raises:
+            LogError, SealError, IndexTamperError: the store is not what was written.
+        """
+        with self._lock:
+            remembered = self._read_anchor()
+            with self.store.read() as snapshot:
+                trusted = self._sync(snapshot, remembered)
+                yield Reading(self, snapshot, trusted)
+            self._follow(trusted.state, remembered)
+
+    def _read_anchor(self) -> AnchorState | None:
+        return None if self.anchor is None or self.store.is_backup else self.anchor.read()
+
+    def _follow(self, state: AnchorState, remembered: AnchorState | None) -> bool:
+        """Let the anchor follow a verified head; return whether it could not."""
+        if self.anchor is None or self.store.is_backup or (remembered is not None and remembered.size >= state.size):
+            return False
+        try:
+            self.anchor.advance(state)
+        except StoreError:
+            return True
+        return False
+
+    def _sync(self, snapshot: Snapshot, remembered: AnchorState | None) -> TrustedHead:
+        """Verify the head unless it is the one verified last, under the same anchor."""
+        trusted = self._trusted
+        is_anchored = remembered is None or remembered is self._anchored
+        if trusted is not None and (is_anchored or remembered == trusted.state) and snapshot.head() == trusted.head:
+            return trusted
+        known = (remembered, None if trusted is None else trusted.state)
+        try:
+            fresh = verify_head(self.keys, snapshot, known)
+        except LogError as error:
+            if error.reason != "head_invalid":
+                raise
+            found = self._under_rotated_key(snapshot, known)
+            if found is None:
+                raise
+            fresh = found
+        self._trusted, self._anchored = fresh, remembered
+        return fresh
+
+    def _under_rotated_key(self, snapshot: Snapshot, known: tuple[AnchorState | None, ...]) -> TrustedHead | None:
+        """Return the head verified under a key that another process rotated to, and take that key up."""
+        for master in self._rotated():
+            if master.root == self.master.root:
+                continue
+            keys = StoreKeys.derive(master, self._store_id)
+            try:
+                fresh = verify_head(keys, snapshot, known)
+            except LogError:
+                continue
+            self.use_keys(master)
+            self._adopt(master)
+            return fresh
+        return None
+
+    def owner_key(self, partition: str) -> bytes:
+        """Return the 16-byte owner key of a partition."""
+        owner = self._owner_keys.get(partition)
+        if owner is None:
+            if len(self._owner_keys) > 10_000:
+                self._owner_keys.clear()
+            owner = self._owner_keys[partition] = self.keys.owner_key(partition)
+        return owner
+
+    def view_in(self, snapshot: Snapshot, trusted: TrustedHead, partition: str) -> View:
+        """Return the view of a partition at a verified head, from memory, from the cache file, or from the rows."""
+        owner = self.owner_key(partition)
+        view = self._views.get(owner)
+        if view is not None and view.checked_root == trusted.map_root:
+            self._views.move_to_end(owner)
+            return view
+        leaf = read_leaf(self.keys, snapshot, trusted.map_root, owner)
+        if view is None and self.cache is not None and leaf.count:
+            view = self.cache.load(leaf, quarantine=self.quarantine)
+        if view is not None and view.withheld:
+            view = None
+        for attempt in (view, None):
+            fresh = attempt or View(self.keys, owner, quarantine=self.quarantine)
+            try:
+                if fresh.leaf != leaf or not fresh.rows:
+                    after = fresh.leaf.last_seq if fresh.rows else -1
+                    fresh.catch_up(snapshot.owner_rows(owner, after), leaf)
+                break
+            except IntegrityError:
+                self._views.pop(owner, None)
+                if attempt is None:
+                    raise
+        fresh.checked_root = trusted.map_root
+        self._views[owner] = fresh
+        while len(self._views) > MAX_VIEWS:
+            self._save(self._views.popitem(last=False)[1])
+        return fresh
+
+    def write(self, build: Callable[[Transaction, Reading], T]) -> tuple[T, Written]:
+        """Run ``build`` inside one store transaction and append what it wrote, all or nothing.
+
+        Returns:
+            What ``build`` returned, and the state after the write. If nothing was written, nothing is committed.
+
+        Raises:
+            ConflictError: other writers were faster again and again. StoreError: busy, full, read-only.
+            AccessError: this home can check and not sign.
+        """
+        self.master.require_signer()
+        for attempt in range(CONFLICT_RETRIES):
+            try:
+                return self._write_once(build)
+            except ConflictError as error:
+                if error.reason != "head_moved" or attempt == CONFLICT_RETRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _write_once(self, build: Callable[[Transaction, Reading], T]) -> tuple[T, Written]:
+        remembered = self._read_anchor_locked()
+        after: TrustedHead | None = None
+        with self.store.write() as snapshot, self._lock:
+            trusted = self._sync(snapshot, remembered)
+            signer = self.master.require_signer()
+            transaction = Transaction(self.keys, signer, snapshot, trusted, at=self.now())
+            result = build(transaction, Reading(self, snapshot, trusted))
+            if not transaction.is_empty:
+                batch, after = transaction.batch()
+                snapshot.append(batch)
+        if after is None:
+            return result, Written(trusted.size, False)
+        with self._lock:
+            if self._trusted is trusted:
+                self._trusted = after
+        behind = self._follow(after.state, remembered)
+        if self.scrub_pending:
+            self.scrub()
+        return result, Written(after.size, behind)
+
+    def _read_anchor_locked(self) -> AnchorState | None:
+        with self._lock:
+            return self._read_anchor()
+
+    def scrub(self) -> bool:
+        """Let the store make erased bytes disappear; return whether they are gone."""
+        self.scrub_pending = not self.store.scrub()
+        return not self.scrub_pending
+
+    def drop_cache(self, partition: str) -> None:
+        """Remove a partition's cache file (after an erasure; its key is gone too)."""
+        if self.cache is not None:
+            self.cache.drop(self.owner_key(partition))
+
+    def _save(self, view: View) -> None:
+        if self.cache is not None:
+            self.cache.save(view)
+
+    def close(self) -> None:
+        """Write caches that are worth it, sync the anchor, close the store."""
+        with self._lock:
+            for view in self._views.values():
+                self._save(view)
+            self._views.clear()
+        self.store.close()
+        if self.anchor is not None:
+            self.anchor.close()

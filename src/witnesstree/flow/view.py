@@ -1,0 +1,384 @@
+"""The private verified view of one owner: what this process checked, row by row, and proved complete.
+
+Searches run over the view, never over an engine's index. A hit is fetched again and must carry the seal that the view
+expects. A view follows its owner's leaf in the signed owner map: new rows are verified, and count and digest must close.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from witnesstree.errors import SealError
+from witnesstree.flow.words import WordIndex
+from witnesstree.proof.digest import MODULUS, Leaf
+from witnesstree.proof.keys import StoreKeys
+from witnesstree.proof.seal import ALGORITHM, seal_prefix
+from witnesstree.rules.policy import is_over
+from witnesstree.types.record import SealedRecord
+from witnesstree.types.trust import MEMORY_KINDS, Kind, Op, Status
+from witnesstree.types.wire import ABSENT, FORMAT, HEADER
+
+_HEADER_BYTES = HEADER.size
+
+
+class RowFacts(NamedTuple):
+    """What the view keeps of a verified row; the words and everything else stay in the store until they are a hit."""
+
+    seq: int
+    id: bytes
+    version: int
+    seal: bytes
+    fingerprint: bytes
+    kind: int
+    role: int
+    authority: int
+    trust: int
+    status: int
+    recorded_at: int
+    said_at: int | None
+    valid_from: int | None
+    valid_to: int | None
+    expires_at: int | None
+    session: str
+    scope: str
+
+
+class Fault(NamedTuple):
+    """One row that was withheld, and why."""
+
+    seq: int
+    reason: str
+
+
+class View:
+    """The verified rows of one owner, with their words."""
+
+    def __init__(self, keys: StoreKeys, owner: bytes, *, quarantine: bool) -> None:
+        """Make the view of an owner who has no rows."""
+        self.owner = owner
+        self.leaf = Leaf(owner, 0, 0, 0, bytes(16), bytes(16))
+        self.rows: list[RowFacts | None] = []
+        self.words = WordIndex()
+        self.marks: set[bytes] = set()
+        self.faults: list[Fault] = []
+        self.missing = 0
+        self.checked_root = b""
+        self.saved_rows = 0
+        self._keys = keys
+        self._quarantine = quarantine
+        self._place: dict[int, int] = {}
+        self._latest: dict[bytes, int] = {}
+        self._earlier: dict[bytes, list[int]] = {}
+        self._fingerprints: dict[bytes, int] = {}
+        self._visible: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._ending: dict[int, RowFacts] = {}
+        self._total = 0
+
+    @property
+    def withheld(self) -> int:
+        """Rows that exist or should exist and are not served because they do not verify."""
+        return len(self.faults) + self.missing
+
+    @property
+    def visible(self) -> NDArray[np.bool_]:
+        """One bool a document: the current, active version of a memory."""
+        return self._visible[: len(self.rows)]
+
+    def current(self, memory_id: bytes) -> RowFacts | None:
+        """Return the newest version of a memory."""
+        document = self._latest.get(memory_id)
+        return None if document is None else self.rows[document]
+
+    def versions(self, memory_id: bytes) -> list[RowFacts]:
+        """Return every version of a memory, oldest first."""
+        document = self._latest.get(memory_id)
+        if document is None:
+            return []
+        places = [*self._earlier.get(memory_id, ()), document]
+        return [row for row in (self.rows[place] for place in places) if row is not None]
+
+    def first_seq(self, facts: RowFacts) -> int:
+        """Return the log position at which a memory first came in."""
+        for document in self._earlier.get(facts.id, ()):
+            first = self.rows[document]
+            if first is not None:
+                return first.seq
+        return facts.seq
+
+    def memories(self) -> Iterator[RowFacts]:
+        """Yield the newest version of every memory, in order of first appearance of that version."""
+        return (row for row in (self.rows[document] for document in self._latest.values()) if row is not None)
+
+    def alive(self) -> Iterator[RowFacts]:
+        """Yield every row."""
+        return (row for row in self.rows if row is not None)
+
+    def document_of(self, facts: RowFacts) -> int:
+        """Return the number of a row in the words index."""
+        return self._place[facts.seq]
+
+    def over_at(self, now: int) -> list[int]:
+        """Return the documents that are no longer valid, or have expired, at an instant."""
+        return [self._place[f.seq] for f in self._ending.values() if is_over(f, now)]
+
+    def with_fingerprint(self, fingerprint: bytes) -> RowFacts | None:
+        """Return the row that the same message made before."""
+        document = self._fingerprints.get(fingerprint)
+        return None if document is None else self.rows[document]
+
+    def catch_up(self, rows: Iterable[SealedRecord], leaf: Leaf) -> None:
+        """Take in the owner's rows above ``self.leaf.last_seq`` and arrive at ``leaf``.
+
+        Raises:
+            SealError: a row is altered or forged, or count and digest do not close (edits edit-I1 to edit-I3).
+        """
+        erased: list[tuple[int, int]] = []
+        known = self._place
+        for row in rows:
+            try:
+                facts, text, payload = self._verify(row)
+            except SealError as error:
+                if not self._quarantine:
+                    raise
+                self.faults.append(Fault(row.seq if isinstance(row.seq, int) else -1, error.reason))
+                continue
+            if facts.seq in known or facts.seq > leaf.last_seq:
+                raise SealError(f"row {facts.seq} stands where no row can be", reason="row_forged", seq=facts.seq)
+            self._insert(facts, text)
+            if facts.kind == Kind.TOMBSTONE:
+                marks, gone = read_tombstone(payload)
+                self.marks.update(marks)
+                erased += gone
+        self._erase(erased)
+        self._close(leaf)
+
+    def _verify(self, row: SealedRecord) -> tuple[RowFacts, str, bytes]:
+        """Check one row's seal and read what the view keeps; the hot loop of a first load."""
+        seq, owner, content, seal = row
+        if owner != self.owner or not content or not seal:
+            raise SealError(f"row {seq} is not what was written there; run 'wtree audit'", reason="row_altered", seq=seq)
+        head = self._prefix + seq.to_bytes(8, "big") + len(content).to_bytes(4, "big")
+        good = ALGORITHM + hmac.digest(self._keys.seal, head + content, "sha256")
+        if good != seal:
+            raise SealError(
+                f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'",
+                reason="row_altered",
+                seq=seq,
+            )
+        return read_facts(seq, content, seal)
+
+    @property
+    def _prefix(self) -> bytes:
+        return seal_prefix(self._keys, self.owner)
+
+    def _insert(self, facts: RowFacts, text: str) -> None:
+        document = len(self.rows)
+        self.rows.append(facts)
+        self._place[facts.seq] = document
+        digest = hashlib.blake2b(facts.seal, digest_size=32, key=self._keys.digest).digest()
+        self._total += int.from_bytes(digest, "big")
+        if document >= len(self._visible):
+            self._visible = np.concatenate((self._visible, np.zeros(len(self._visible), np.bool_)))
+        if facts.kind not in MEMORY_KINDS:
+            self.words.add("")
+            return
+        self.words.add(text)
+        self._index(facts, document)
+
+    def _index(self, facts: RowFacts, document: int) -> None:
+        """Make a row the newest version of its memory."""
+        before = self._latest.get(facts.id)
+        if before is not None:
+            self._earlier.setdefault(facts.id, []).append(before)
+            self._visible[before] = False
+        self._latest[facts.id] = document
+        self._fingerprints[facts.fingerprint] = document
+        self._visible[document] = facts.status == Status.ACTIVE
+        if facts.valid_to is not None or facts.expires_at is not None:
+            self._ending[facts.seq] = facts
+
+    def _erase(self, ranges: list[tuple[int, int]]) -> None:
+        """Drop the rows whose positions a tombstone lists, with their words."""
+        for first, last in ranges:
+            if last - first > len(self._place):
+                gone = [seq for seq in self._place if first <= seq <= last]
+            else:
+                gone = [seq for seq in range(first, last + 1) if seq in self._place]
+            for seq in gone:
+                self._drop(self._place.pop(seq))
+
+    def _drop(self, document: int) -> None:
+        facts = self.rows[document]
+        if facts is None:
+            return
+        digest = hashlib.blake2b(facts.seal, digest_size=32, key=self._keys.digest).digest()
+        self._total -= int.from_bytes(digest, "big")
+        self.words.remove(document)
+        self.rows[document] = None
+        self._visible[document] = False
+        self._ending.pop(facts.seq, None)
+        if self._fingerprints.get(facts.fingerprint) == document:
+            del self._fingerprints[facts.fingerprint]
+        earlier = self._earlier.get(facts.id, [])
+        if document in earlier:
+            earlier.remove(document)
+        elif self._latest.get(facts.id) == document:
+            del self._latest[facts.id]
+            if earlier:
+                self._latest[facts.id] = earlier.pop()
+        if not earlier:
+            self._earlier.pop(facts.id, None)
+
+    def _close(self, leaf: Leaf) -> None:
+        """Compare count and digest with the signed leaf: nothing is missing, nothing is too much."""
+        have = len(self._place)
+        if have == leaf.count and self._total % MODULUS == leaf.digest:
+            self.leaf = leaf
+            return
+        if self._quarantine and have <= leaf.count:
+            self.missing = max(0, leaf.count - have - len(self.faults))
+            if self.missing or self.faults:
+                self.leaf = leaf
+                return
+        what, reason = ("rows are missing", "rows_missing") if have < leaf.count else ("a row was replaced", "row_replaced")
+        if have > leaf.count:
+            what, reason = "there are rows that were never written", "row_forged"
+        raise SealError(
+            f"this owner's memory is not complete: {what} ({have} found, {leaf.count} signed); run 'wtree audit'",
+            reason=reason,
+        )
+
+    def dump(self) -> tuple[bytes, bytes]:
+        """Return the view as (JSON head, arrays) for a sealed cache file; nothing erased is in it."""
+        documents = [i for i, row in enumerate(self.rows) if row is not None]
+        rows = [row for row in self.rows if row is not None]
+        vocabulary, flat, starts = self.words.dump(documents)
+        columns = [list(column) for column in zip(*(row[5:] for row in rows), strict=True)]
+        head = {
+            "columns": columns,
+            "vocabulary": vocabulary,
+            "marks": [mark.hex() for mark in sorted(self.marks)],
+            "leaf": [self.leaf.count, self.leaf.last_seq, f"{self.leaf.digest:x}"],
+            "sizes": [len(flat), len(starts)],
+        }
+        fixed = b"".join(
+            row.seq.to_bytes(8, "big") + row.id + row.version.to_bytes(4, "big") + row.seal + row.fingerprint for row in rows
+        )
+        return json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode(), flat + starts + fixed
+
+    @classmethod
+    def load(cls, keys: StoreKeys, leaf: Leaf, head: bytes, arrays: bytes, *, quarantine: bool) -> View:
+        """Return the view that ``dump`` described, still to be caught up and closed against the signed leaf."""
+        view = cls(keys, leaf.owner, quarantine=quarantine)
+        about = json.loads(head)
+        count, last_seq, digest = about["leaf"]
+        view.leaf = Leaf(leaf.owner, count, last_seq, int(digest, 16), bytes(16), leaf.epoch)
+        view._total = int(digest, 16)
+        flat, starts = about["sizes"]
+        fixed, size = arrays[flat + starts :], 8 + 16 + 4 + 33 + 16
+        view.words = WordIndex.load(about["vocabulary"], arrays[:flat], arrays[flat : flat + starts])
+        view.marks = {bytes.fromhex(mark) for mark in about["marks"]}
+        others = zip(*about["columns"], strict=True)
+        for at, rest in zip(range(0, len(fixed), size), others, strict=True):
+            row = fixed[at : at + size]
+            seq, version = int.from_bytes(row[:8], "big"), int.from_bytes(row[24:28], "big")
+            view.rows.append(RowFacts(seq, row[8:24], version, row[28:61], row[61:], *rest))
+        view._rebuild_maps()
+        view.saved_rows = len(view.rows)
+        return view
+
+    def _rebuild_maps(self) -> None:
+        self._visible = np.zeros(max(64, len(self.rows) * 2), np.bool_)
+        for document, facts in enumerate(self.rows):
+            if facts is None:
+                continue
+            self._place[facts.seq] = document
+            if facts.kind in MEMORY_KINDS:
+                self._index(facts, document)
+
+
+def read_facts(seq: int, content: bytes, seal: bytes) -> tuple[RowFacts, str, bytes]:
+    """Return the facts, text and payload of a row whose seal was verified.
+
+    Raises:
+        SealError: the content is of an unknown format.
+    """
+    fixed = HEADER.unpack_from(content)
+    if fixed[0] != FORMAT:
+        raise SealError(f"row {seq} has a format that this version does not know", reason="undecodable", seq=seq)
+    lengths = fixed[17:]
+    text_end = _HEADER_BYTES + lengths[0]
+    payload_at = text_end + lengths[1] + lengths[2]
+    user_at = payload_at + lengths[3]
+    session_at = user_at + lengths[4] + lengths[5] + lengths[6]
+    scope_at = session_at + lengths[7]
+    facts = RowFacts(
+        seq,
+        fixed[8],
+        fixed[11],
+        seal,
+        fixed[10],
+        fixed[1],
+        fixed[2],
+        fixed[3],
+        fixed[4],
+        fixed[5],
+        fixed[12],
+        None if fixed[13] == ABSENT else fixed[13],
+        None if fixed[14] == ABSENT else fixed[14],
+        None if fixed[15] == ABSENT else fixed[15],
+        None if fixed[16] == ABSENT else fixed[16],
+        content[session_at:scope_at].decode(),
+        content[scope_at : scope_at + lengths[8]].decode(),
+    )
+    return facts, content[_HEADER_BYTES:text_end].decode(), content[payload_at:user_at]
+
+
+class AuditFacts(NamedTuple):
+    """What an audit needs of a row's content to rebuild its log entry."""
+
+    kind: int
+    op: Op
+    id: bytes
+    version: int
+    salt: bytes
+    recorded_at: int
+    actor: str
+
+
+def audit_facts(content: bytes) -> AuditFacts:
+    """Return the fields of a verified row that its log entry commits to."""
+    fixed = HEADER.unpack_from(content)
+    lengths = fixed[17:]
+    actor_at = _HEADER_BYTES + sum(lengths[:5])
+    actor = content[actor_at : actor_at + lengths[5]].decode()
+    return AuditFacts(fixed[1], Op(fixed[6]), fixed[8], fixed[11], fixed[9], fixed[12], actor)
+
+
+def write_tombstone(marks: Iterable[bytes], seqs: Iterable[int]) -> bytes:
+    """Return the payload of a tombstone: keyed marks of what was erased, and the erased log positions as ranges."""
+    unique = sorted(set(marks))
+    ranges: list[list[int]] = []
+    for seq in sorted(set(seqs)):
+        if ranges and seq == ranges[-1][1] + 1:
+            ranges[-1][1] = seq
+        else:
+            ranges.append([seq, seq])
+    packed = b"".join(first.to_bytes(8, "big") + last.to_bytes(8, "big") for first, last in ranges)
+    return len(unique).to_bytes(4, "big") + b"".join(unique) + packed
+
+
+def read_tombstone(payload: bytes) -> tuple[list[bytes], list[tuple[int, int]]]:
+    """Return marks and position ranges of a tombstone's payload (16-byte marks)."""
+    count = int.from_bytes(payload[:4], "big")
+    end = 4 + 16 * count
+    marks = [payload[i : i + 16] for i in range(4, end, 16)]
+    numbers = [int.from_bytes(payload[i : i + 8], "big") for i in range(end, len(payload), 8)]
+    return marks, list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -1,0 +1,1 @@
+"""Bytes, hashes and signatures: pure, no I/O, no clock."""

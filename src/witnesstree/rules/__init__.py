@@ -1,0 +1,1 @@
+"""Decisions: pure, no I/O, no clock."""

@@ -1,0 +1,68 @@
+"""Words of every script, for searching: a pure function from text to terms, the same for memories and queries.
+
+Latin, Greek, Arabic and Hebrew words lose their marks (Zürich is found by Zurich). Scripts written without spaces (Chinese,
+Japanese, Thai, Lao, Khmer, Burmese) and Korean give single characters and pairs, so that two-character words are found. Emoji are
+terms of their own. ASCII glued to another script is split from it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from witnesstree.rules.function_words import FUNCTION_WORDS
+
+_ASCII: Final = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
+_DENSE: Final = (
+    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana, han
+    "\U00020000-\U000323af"
+)
+_JOINED: Final = "\u0300-\u036f\u0900-\u0dff\u0f00-\u0fff\u200c\u200d"  # vowel signs that stand inside a word
+_EMOJI: Final = "\u203c-\u3299\U0001f000-\U0001faff"
+_RUNS: Final = re.compile(
+    rf"(?P<dense>[{_DENSE}]+)|(?P<ascii>[a-z0-9\u00df-\u024f]+(?:\+\+|#)?)|(?P<emoji>[{_EMOJI}](?:\ufe0f?[\U0001f3fb-\U0001f3ff]?)"
+    rf"(?:\u200d[{_EMOJI}]\ufe0f?)*)|(?P<word>(?:(?![{_DENSE}{_EMOJI}a-z0-9\u00df-\u024f_])[\w{_JOINED}])+)"
+)
+_MARKED: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms of a text in order, with repetitions."""
+    if text.isascii():
+        return _ASCII.findall(text.lower())
+    return _terms(text)
+
+
+def _terms(text: str) -> list[str]:
+    if max(text) < "\u0250":
+        plain = _MARKED.sub("", unicodedata.normalize("NFKD", text.casefold()))
+        if plain.isascii():
+            return _ASCII.findall(plain)
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    found: list[str] = []
+    for match in _RUNS.finditer(_strip_marks(folded)):
+        run = match.group()
+        if match.lastgroup == "dense":
+            found.extend(run)
+            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+        elif match.lastgroup == "emoji":
+            found.append(run[0])
+        else:
+            found.append(run)
+    return found
+
+
+def _strip_marks(text: str) -> str:
+    """Drop accents and vowel signs where they are optional; recompose what other scripts need."""
+    return unicodedata.normalize("NFC", _MARKED.sub("", unicodedata.normalize("NFD", text)))
+
+
+def is_topic(term: str) -> bool:
+    """Return whether a term says what a question is about (no function word, no lone letter)."""
+    return term not in STOP_WORDS and (len(term) > 1 or not term.isascii() or term.isdigit())
+
+
+STOP_WORDS: Final = frozenset(term for word in FUNCTION_WORDS for term in terms_of(word))

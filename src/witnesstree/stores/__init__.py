@@ -1,0 +1,67 @@
+"""Where bytes rest. ``open_store`` and ``create_store`` choose the engine by URL; drivers are imported only there."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Final, cast
+
+from witnesstree.errors import InputError, UnsupportedError
+from witnesstree.stores.base import Store
+from witnesstree.types.batch import Batch
+
+__all__ = ["create_store", "open_store", "place_exists", "place_of"]
+
+_ENGINES: Final = {"sqlite": ("witnesstree.stores.sqlite", "SqliteStore")}
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return (engine, path) of a URL or a plain path."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return "sqlite", url
+    if scheme not in _ENGINES:
+        known = ", ".join(f"{name}://" for name in sorted(_ENGINES))
+        raise UnsupportedError(f"there is no backend for {scheme}://; use a path or {known}", reason="unknown_backend")
+    if not rest:
+        raise InputError(f"{url} names no file; write {scheme}:///path/to/file", reason="no_path")
+    return scheme, rest
+
+
+def _engine(name: str) -> Any:
+    module, kind = _ENGINES[name]
+    return getattr(importlib.import_module(module), kind)
+
+
+def place_of(url: str) -> str:
+    """Return the normalised place of a URL: the name under which its store id is pinned."""
+    _, path = _split(url)
+    if not path or "\x00" in path:
+        raise InputError("the path of a store must not be empty", reason="no_path")
+    folder, name = os.path.split(os.path.expanduser(path))
+    return os.path.join(os.path.realpath(folder or "."), name)
+
+
+def place_exists(url: str) -> bool:
+    """Return whether anything is at the place (a dangling link counts)."""
+    return os.path.lexists(place_of(url))
+
+
+def create_store(url: str, genesis: Batch) -> None:
+    """Make a new store that holds exactly ``genesis``.
+
+    Raises:
+        ConflictError: something is already there. InputError, StoreError: the place can't be used.
+    """
+    name, path = _split(url)
+    _engine(name).create(path, genesis)
+
+
+def open_store(url: str) -> Store:
+    """Open an existing store.
+
+    Raises:
+        InputError: not a store of ours. UnsupportedError: unknown backend or newer format. StoreError: unreachable.
+    """
+    name, path = _split(url)
+    return cast(Store, _engine(name)(path))

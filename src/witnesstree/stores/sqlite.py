@@ -1,0 +1,454 @@
+"""SQLite as a store (the embedded default): one file, write-ahead log, full sync, nothing planted can run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, cast
+
+import apsw
+
+from witnesstree.errors import ConflictError, Error, InputError, IntegrityError, LogError, StoreError, UnsupportedError
+from witnesstree.stores import sqlite_schema as schema
+from witnesstree.types.batch import Batch, Head
+from witnesstree.types.limits import BUSY_TIMEOUT_S
+from witnesstree.types.record import SealedRecord
+
+MINIMUM_SQLITE: Final = 3_054_000
+SCRUB_TIMEOUT_MS: Final = 250
+
+_ROW = "SELECT seq, CAST(owner AS BLOB), CAST(content AS BLOB), CAST(seal AS BLOB) FROM memory"
+_make_row = SealedRecord._make
+
+
+class SqliteSnapshot:
+    """One read or write transaction on a connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        """Read through ``connection``, which is inside a transaction."""
+        self._run = connection.execute
+
+    def head(self) -> Head:
+        """Return the head."""
+        row = self._run(
+            "SELECT CAST(store_id AS BLOB), CAST(note AS BLOB), CAST(frontier AS BLOB) FROM head WHERE one = 1"
+        ).fetchone()
+        if row is None:
+            raise LogError("the store has no head any more; restore a backup", reason="head_missing")
+        return Head(*row)
+
+    def entries(self, start: int, stop: int) -> Iterator[bytes]:
+        """Yield log entries ascending."""
+        query = "SELECT CAST(entry AS BLOB) FROM log WHERE seq >= ? AND seq < ? ORDER BY seq"
+        return (row[0] for row in self._run(query, (start, stop)))
+
+    def rows(self, seqs: Sequence[int]) -> Iterator[SealedRecord]:
+        """Yield the rows at these positions."""
+        for seq in seqs:
+            row = self._run(_ROW + " WHERE seq = ?", (seq,)).fetchone()
+            if row is not None:
+                yield _make_row(row)
+
+    def owner_rows(self, owner: bytes, after: int = -1) -> Iterator[SealedRecord]:
+        """Yield the owner's rows ascending."""
+        return map(_make_row, self._run(_ROW + " WHERE owner = ? AND seq > ? ORDER BY seq", (owner, after)))
+
+    def all_rows(self) -> Iterator[SealedRecord]:
+        """Yield every row ascending, read from the table itself and not through an index."""
+        return map(_make_row, self._run(_ROW + " NOT INDEXED ORDER BY seq"))
+
+    def leaf(self, owner: bytes) -> bytes | None:
+        """Return an owner's leaf."""
+        row = self._run("SELECT CAST(leaf AS BLOB) FROM leaf WHERE owner = ?", (owner,)).fetchone()
+        return None if row is None else cast(bytes, row[0])
+
+    def leaves(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield every leaf."""
+        return cast(
+            Iterator[tuple[bytes, bytes]],
+            self._run("SELECT CAST(owner AS BLOB), CAST(leaf AS BLOB) FROM leaf ORDER BY owner"),
+        )
+
+    def node(self, path: bytes) -> bytes | None:
+        """Return one node of the owner map."""
+        row = self._run("SELECT CAST(node AS BLOB) FROM node WHERE path = ?", (path,)).fetchone()
+        return None if row is None else cast(bytes, row[0])
+
+    def nodes(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield every node."""
+        return cast(
+            Iterator[tuple[bytes, bytes]],
+            self._run("SELECT CAST(path AS BLOB), CAST(node AS BLOB) FROM node ORDER BY path"),
+        )
+
+    def log_positions(self) -> int:
+        """Return the number of stored log entries."""
+        return cast(int, self._run("SELECT count(*) FROM log").fetchall()[0][0])
+
+    def append(self, batch: Batch) -> None:
+        """Apply one batch inside the open transaction."""
+        if self.head() != batch.expected:
+            raise ConflictError("the store's head has moved on; read again and retry", reason="head_moved")
+        apply_batch(self._run, batch)
+
+
+def apply_batch(run: Any, batch: Batch) -> None:
+    """Execute the statements of a batch through ``run`` (a connection's ``execute``)."""
+    if batch.reset:
+        for table in ("memory", "leaf", "node"):
+            run(f"DELETE FROM {table}")  # noqa: S608  the names are the three above
+    for seq in batch.erased:
+        run("DELETE FROM memory WHERE seq = ?", (seq,))
+    for entry in batch.entries:
+        run("INSERT INTO log (seq, entry) VALUES (?, ?)", entry)
+    for row in batch.rows:
+        run("INSERT INTO memory (seq, owner, content, seal) VALUES (?, ?, ?, ?)", tuple(row))
+    for item in batch.leaves.items():
+        run("INSERT OR REPLACE INTO leaf (owner, leaf) VALUES (?, ?)", item)
+    for item in batch.nodes.items():
+        run("INSERT OR REPLACE INTO node (path, node) VALUES (?, ?)", item)
+    run(
+        "INSERT OR REPLACE INTO head (one, store_id, note, frontier) VALUES (1, ?, ?, ?)",
+        (batch.head.store_id, batch.head.note, batch.head.frontier),
+    )
+
+
+@contextmanager
+def _translated(place: str) -> Iterator[None]:
+    """Turn driver errors into ours, once for the whole backend; no driver text hides the cause."""
+    try:
+        yield
+    except Error:
+        raise
+    except apsw.BusyError as error:
+        raise StoreError(
+            f"{place} is held by another writer for longer than {BUSY_TIMEOUT_S:g} s; try again", reason="busy"
+        ) from error
+    except apsw.FullError as error:
+        raise StoreError(f"{place}: the disk is full; nothing was written, free some space", reason="full") from error
+    except apsw.ReadOnlyError as error:
+        raise StoreError(f"{place} can't be written; check its permissions", reason="read_only") from error
+    except (
+        apsw.CorruptError,
+        apsw.NotADBError,
+        apsw.SchemaChangeError,
+        apsw.MismatchError,
+        UnicodeDecodeError,
+    ) as error:
+        raise IntegrityError(
+            f"{place} is damaged ({type(error).__name__}); run 'wtree audit', or restore a backup",
+            reason="file_damaged",
+        ) from error
+    except (apsw.SQLError, apsw.ConstraintError, apsw.RangeError) as error:
+        raise IntegrityError(
+            f"{place} does not have the structure this program gave it; run 'wtree audit'", reason="schema_altered"
+        ) from error
+    except (apsw.Error, OSError) as error:
+        raise StoreError(f"{place} can't be read or written: {error}", reason="store_failed") from error
+
+
+def check_file(path: Path) -> int:
+    """Return the application id of an existing file after looking at its first bytes only.
+
+    Raises:
+        InputError: no SQLite file, or not one of ours; it is left untouched.
+        UnsupportedError: made by a newer version of this program.
+        LogError: a link, or a planted rollback journal.
+    """
+    _refuse_links(path)
+    with _translated(str(path)):
+        header = path.open("rb").read(100)
+    if len(header) < 100 or not header.startswith(schema.MAGIC):
+        what = "an empty file" if not header else "not a Witnesstree store"
+        raise InputError(f"{path} is {what}; it was left untouched, choose another path", reason="foreign_file")
+    found = int.from_bytes(header[68:72], "big")
+    if found not in (schema.LIVE_ID, schema.BACKUP_ID):
+        raise InputError(f"{path} belongs to another program; it was left untouched", reason="foreign_file")
+    if int.from_bytes(header[60:64], "big") > schema.SCHEMA_VERSION:
+        raise UnsupportedError(f"{path} was made by a newer version; it was left untouched, upgrade this program")
+    return found
+
+
+def _refuse_links(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.islink(f"{path}{suffix}"):
+            raise LogError(f"{path}{suffix} is a symbolic link; a store is never opened through one", reason="symlink")
+    if os.path.lexists(f"{path}-journal"):
+        raise LogError(f"{path}-journal does not belong there; look at it, then remove it", reason="planted_journal")
+
+
+def resolve(path: str) -> Path:
+    """Return the absolute path with every folder resolved, but not the file itself."""
+    given = Path(path).expanduser()
+    return Path(os.path.realpath(given.parent)) / given.name
+
+
+class SqliteStore:
+    """One SQLite file. A reading and a writing connection, usable from any thread of the process that opened it."""
+
+    def __init__(self, path: str) -> None:
+        """Open an existing store file.
+
+        Raises:
+            InputError: not ours. UnsupportedError: newer, or the SQLite library is too old. StoreError: unreadable.
+        """
+        if apsw.SQLITE_VERSION_NUMBER < MINIMUM_SQLITE:
+            raise UnsupportedError("this needs SQLite 3.54 or newer; upgrade the package 'apsw'")
+        self.path = resolve(path)
+        self.place = str(self.path)
+        self.is_backup = check_file(self.path) == schema.BACKUP_ID
+        self.read_only = self.is_backup or not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK)
+        self._pid = os.getpid()
+        self._read_lock = threading.RLock()
+        self._write_lock = threading.RLock()
+        self._writer: apsw.Connection | None = None
+        self._tokens: dict[str, tuple[int, ...]] = {}
+        with _translated(self.place):
+            self._identity = self._identify()
+            self._reader = self._connect(writable=False)
+            self._wal_identity: tuple[int, int] | None = None
+            if not self.read_only and int(self._reader.pragma("user_version")) < schema.SCHEMA_VERSION:
+                schema.migrate(self._open_writer())
+
+    @classmethod
+    def create(cls, path: str, genesis: Batch) -> None:
+        """Make a new store file that holds exactly ``genesis``; the file appears whole or not at all.
+
+        Raises:
+            ConflictError: something is already there. StoreError: the folder is missing or can't be written.
+        """
+        target = resolve(path)
+        if not target.parent.is_dir():
+            raise InputError(f"the folder {target.parent} does not exist; make it first", reason="no_folder")
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
+        with _translated(str(target)):
+            try:
+                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                connection = apsw.Connection(str(draft))
+                connection.execute("PRAGMA journal_mode = WAL")
+                with connection:
+                    schema.create_schema(connection)
+                    apply_batch(connection.execute, genesis)
+                connection.close()
+                _publish(draft, target)
+            finally:
+                for suffix in ("", "-wal", "-shm"):
+                    Path(f"{draft}{suffix}").unlink(missing_ok=True)
+
+    def _connect(self, *, writable: bool) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
+        flags |= apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+        connection = apsw.Connection(self._uri(immutable=False), flags=flags)
+        try:
+            _harden(connection, writable=writable)
+        except apsw.CantOpenError:
+            if not self.read_only or _has_bytes(f"{self.path}-wal"):
+                raise
+            connection = apsw.Connection(self._uri(immutable=True), flags=flags)
+            _harden(connection, writable=False)
+        return connection
+
+    def _uri(self, *, immutable: bool) -> str:
+        quoted = self.place.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        return f"file:{quoted}" + ("?immutable=1" if immutable else "")
+
+    def _open_writer(self) -> apsw.Connection:
+        if self._writer is None:
+            self._writer = self._connect(writable=True)
+        return self._writer
+
+    def _identify(self) -> tuple[int, int]:
+        found = os.stat(self.path, follow_symlinks=False)
+        return found.st_dev, found.st_ino
+
+    def _check_place(self, who: str) -> bool:
+        """Return whether the file changed since ``who`` looked last; refuse another file (edits edit-I5 and edit-I6)."""
+        if os.getpid() != self._pid:
+            raise StoreError("a store can't be used across a fork; open it again in the child process", reason="forked")
+        try:
+            main = os.stat(self.path, follow_symlinks=False)
+        except FileNotFoundError:
+            raise self._replaced("is gone") from None
+        if (main.st_dev, main.st_ino) != self._identity or stat.S_ISLNK(main.st_mode):
+            raise self._replaced("was replaced by another file")
+        try:
+            wal = os.stat(f"{self.path}-wal", follow_symlinks=False)
+        except FileNotFoundError:
+            if self._wal_identity is not None:
+                raise self._replaced("lost its write-ahead log") from None
+            token: tuple[int, ...] = (main.st_ctime_ns, main.st_size)
+        else:
+            if self._wal_identity is None:
+                _refuse_links(self.path)
+                self._wal_identity = (wal.st_dev, wal.st_ino)
+            elif self._wal_identity != (wal.st_dev, wal.st_ino):
+                raise self._replaced("has another write-ahead log")
+            token = (main.st_ctime_ns, main.st_size, wal.st_ctime_ns, wal.st_size)
+        moved = token != self._tokens.get(who)
+        self._tokens[who] = token
+        return moved
+
+    def _replaced(self, what: str) -> LogError:
+        return LogError(f"{self.place} {what} while it was open; stop and run 'wtree doctor'", reason="store_replaced")
+
+    @contextmanager
+    def read(self) -> Iterator[SqliteSnapshot]:
+        """Open a read transaction after checking that the file is still the same one."""
+        with self._read_lock, _translated(self.place):
+            moved = self._check_place("reader")
+            reader = self._reader
+            if moved:
+                reader.execute("PRAGMA shrink_memory")
+            reader.execute("BEGIN")
+            try:
+                snapshot = SqliteSnapshot(reader)
+                if moved:
+                    schema.verify_schema(reader)
+                yield snapshot
+            finally:
+                if reader.in_transaction:
+                    reader.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[SqliteSnapshot]:
+        """Open a write transaction; commit with full sync at the end of the block."""
+        if self.read_only:
+            what = "is a backup; use 'wtree restore'" if self.is_backup else "can't be written; check its permissions"
+            raise StoreError(f"{self.place} {what}", reason="read_only")
+        with self._write_lock, _translated(self.place):
+            writer = self._open_writer()
+            writer.execute("BEGIN IMMEDIATE")
+            try:
+                with self._read_lock:
+                    moved = self._check_place("writer")
+                if moved:
+                    writer.execute("PRAGMA shrink_memory")
+                schema.verify_schema(writer)
+                yield SqliteSnapshot(writer)
+                writer.execute("COMMIT")
+            finally:
+                if writer.in_transaction:
+                    writer.execute("ROLLBACK")
+
+    def scrub(self) -> bool:
+        """Move the write-ahead log into the file and cut it to nothing; False while a reader still needs it."""
+        if self.read_only:
+            return False
+        with self._write_lock, self._read_lock, _translated(self.place):
+            writer = self._open_writer()
+            writer.set_busy_timeout(SCRUB_TIMEOUT_MS)
+            try:
+                busy, _, _ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+            except apsw.BusyError:
+                busy = 1
+            finally:
+                writer.set_busy_timeout(int(BUSY_TIMEOUT_S * 1000))
+            return not busy
+
+    def backup(self, target: str) -> None:
+        """Write a consistent copy, marked as a backup, to a path where nothing is yet."""
+        path = resolve(target)
+        if os.path.lexists(path):
+            raise InputError(f"{path} exists already; a backup never overwrites, choose another path", reason="exists")
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+        with _translated(str(path)):
+            try:
+                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                copy = apsw.Connection(str(draft))
+                with self._read_lock, copy.backup("main", self._reader, "main") as job:
+                    job.step()
+                copy.execute("PRAGMA journal_mode = DELETE")
+                copy.execute(f"PRAGMA application_id = {schema.BACKUP_ID}")
+                copy.close()
+                _publish(draft, path)
+            finally:
+                for suffix in ("", "-wal", "-shm", "-journal"):
+                    Path(f"{draft}{suffix}").unlink(missing_ok=True)
+
+    def problems(self, *, deep: bool) -> Iterator[str]:
+        """Yield what is wrong with schema, pages, indexes and file modes."""
+        with self._read_lock, _translated(self.place):
+            yield from schema.differences(self._reader)
+            if deep:
+                rows = self._reader.execute("PRAGMA integrity_check(20)").fetchall()
+                yield from (str(row[0]) for row in rows if row[0] != "ok")
+            for suffix in ("", "-wal", "-shm"):
+                try:
+                    mode = stat.S_IMODE(os.stat(f"{self.path}{suffix}").st_mode)
+                except FileNotFoundError:
+                    continue
+                if mode & 0o077:
+                    yield f"{self.path}{suffix} can be read by others (mode {mode:04o}); run chmod 600"
+
+    def rebuild(self) -> None:
+        """Drop what is not ours and build the indexes anew from the rows."""
+        with self._write_lock, self._read_lock, _translated(self.place):
+            writer = self._open_writer()
+            with writer:
+                schema.drop_planted(writer)
+                for name, (kind, sql) in schema.OBJECTS.items():
+                    if kind == "index":
+                        writer.execute(f"DROP INDEX IF EXISTS {name}")
+                        writer.execute(sql)
+
+    def close(self) -> None:
+        """Cut the write-ahead log if nobody needs it, and close both connections."""
+        if os.getpid() != self._pid:
+            return
+        with self._write_lock, self._read_lock:
+            if self._writer is not None:
+                with suppress(Error):
+                    self.scrub()
+                self._writer.close()
+                self._writer = None
+            self._reader.close()
+
+
+def _harden(connection: apsw.Connection, *, writable: bool) -> None:
+    for option, value in (
+        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
+        (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
+        (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
+    ):
+        connection.config(option, value)
+    connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+    connection.set_busy_timeout(int(BUSY_TIMEOUT_S * 1000))
+    connection.execute("PRAGMA mmap_size = 0")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cell_size_check = ON")
+    if writable:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
+    else:
+        connection.execute("PRAGMA query_only = ON")
+    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+
+
+def _has_bytes(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _publish(draft: Path, target: Path) -> None:
+    """Give a finished file its name, refusing to overwrite, and make name and bytes durable."""
+    descriptor = os.open(draft, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise ConflictError(f"{target} exists already", reason="exists") from None
+    folder = os.open(target.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)

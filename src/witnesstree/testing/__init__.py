@@ -1,0 +1,1 @@
+"""What third parties need to test a store of their own."""

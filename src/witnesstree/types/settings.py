@@ -1,0 +1,25 @@
+"""Where a home lies and what it was told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the environment says.
+
+    Args:
+        state: folder of keys, anchors, places and tombstones (private, must be kept).
+        cache: folder of sealed view caches (may be deleted at any time).
+        key: 64 hex digits or a recovery phrase that replaces the key files, if given.
+        user: default user of the command line.
+        store: default store of the command line.
+    """
+
+    state: Path
+    cache: Path
+    key: str = ""
+    user: str = ""
+    store: str = ""
