@@ -15,7 +15,7 @@ from witnesstree.flow.verified import VerifiedStore
 from witnesstree.flow.view import AuditFacts, audit_facts, read_tombstone
 from witnesstree.proof.checkpoint import origin_of, verifier_key
 from witnesstree.proof.digest import MODULUS, decode_leaf, element
-from witnesstree.proof.encoding import ENTRY_FORMAT, row_entry
+from witnesstree.proof.encoding import ENTRY, ENTRY_FORMAT, row_entry
 from witnesstree.proof.keys import MasterKey, StoreKeys
 from witnesstree.proof.merkle import inclusion_proof, leaf_hash, tree_root
 from witnesstree.proof.ownermap import EMPTY, update_map
@@ -30,6 +30,7 @@ from witnesstree.types.wire import decode, encode
 
 T = TypeVar("T")
 MAX_PROBLEMS = 1000
+OWNER_BYTES = 16
 Progress = Callable[[int, int], None]
 
 
@@ -100,10 +101,10 @@ def _check_log(snapshot: Snapshot, trusted: TrustedHead | None, tally: _Tally) -
     stored = snapshot.log_positions()
     size = trusted.size if trusted is not None else stored
     entries: dict[int, bytes] = {}
-    for data in snapshot.entries(0, max(size, stored) + 1):
-        seq = int.from_bytes(data[1:9], "big") if len(data) >= 9 else -1
-        if seq in entries or not 0 <= seq < size or data[:1] != bytes([ENTRY_FORMAT]):
-            tally.add("log_altered", f"entry {seq}", "a log entry is in a wrong place or of an unknown format")
+    for position, data in enumerate(snapshot.entries(0, max(size, stored) + 1)):
+        seq = int.from_bytes(data[1:9], "big") if len(data) == ENTRY.size else -1
+        if seq != position or data[:1] != bytes([ENTRY_FORMAT]):
+            tally.add("log_altered", f"entry {position}", "a log entry is in a wrong place or of an unknown format")
             continue
         entries[seq] = data
     if stored != size or len(entries) != size:
@@ -179,7 +180,10 @@ def _check_coverage(entries: dict[int, bytes], tally: _Tally) -> None:
 
 def _check_map(store: VerifiedStore, snapshot: Snapshot, trusted: TrustedHead, tally: _Tally) -> None:
     """Rebuild the owner map from the leaves, compare it with nodes and root, and close each owner's count and digest."""
-    leaves = dict(snapshot.leaves())
+    stored = dict(snapshot.leaves())
+    leaves = {owner: leaf for owner, leaf in stored.items() if len(owner or b"") == OWNER_BYTES}
+    if len(leaves) != len(stored):
+        tally.add("map_altered", "owner map", "there is a leaf under a malformed owner key; run 'wtree repair'")
     root, nodes = update_map(EMPTY, leaves, lambda path: None)
     if root != trusted.map_root:
         tally.add("map_altered", "owner map", "the owners' leaves do not give the signed root; run 'wtree repair'")

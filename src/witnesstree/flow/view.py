@@ -164,7 +164,7 @@ class View:
         seq, owner, content, seal = row
         if owner != self.owner or not content or not seal:
             raise SealError(f"row {seq} is not what was written there; run 'wtree audit'", reason="row_altered", seq=seq)
-        head = self._prefix + seq.to_bytes(8, "big") + len(content).to_bytes(4, "big")
+        head = self._prefix + seq.to_bytes(8, "big", signed=True) + len(content).to_bytes(4, "big")
         good = ALGORITHM + hmac.digest(self._keys.seal, head + content, "sha256")
         if good != seal:
             raise SealError(

@@ -24,7 +24,7 @@ def seal_prefix(keys: StoreKeys, owner: bytes) -> bytes:
 
 def make_seal(keys: StoreKeys, owner: bytes, seq: int, content: bytes) -> bytes:
     """Return algorithm byte ‖ HMAC(domain ‖ store id ‖ owner ‖ seq ‖ length ‖ content)."""
-    head = seal_prefix(keys, owner) + seq.to_bytes(8, "big") + len(content).to_bytes(4, "big")
+    head = seal_prefix(keys, owner) + seq.to_bytes(8, "big", signed=True) + len(content).to_bytes(4, "big")
     return ALGORITHM + _digest(keys.seal, head + content, "sha256")
 
 
