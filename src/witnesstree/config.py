@@ -12,6 +12,7 @@ HOME_VARIABLE = "WITNESSTREE_HOME"
 KEY_VARIABLE = "WITNESSTREE_KEY"
 USER_VARIABLE = "WITNESSTREE_USER"
 STORE_VARIABLE = "WITNESSTREE_STORE"
+DEBUG_VARIABLE = "WITNESSTREE_DEBUG"
 
 
 def read_settings() -> Settings:
@@ -26,4 +27,18 @@ def read_settings() -> Settings:
     else:
         state = Path(env.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "witnesstree"
         cache = Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "witnesstree"
-    return Settings(state, cache, env.get(KEY_VARIABLE, ""), env.get(USER_VARIABLE, ""), env.get(STORE_VARIABLE, ""))
+    return Settings(
+        state=state,
+        cache=cache,
+        key=env.get(KEY_VARIABLE, ""),
+        user=env.get(USER_VARIABLE, ""),
+        store=env.get(STORE_VARIABLE, ""),
+        debug=env.get(DEBUG_VARIABLE, "") not in ("", "0"),
+        no_color=bool(env.get("NO_COLOR")),
+    )
+
+
+def child_environment(home: Path) -> dict[str, str]:
+    """Return the environment for a child process that works in ``home`` and takes nothing else from this one's settings."""
+    ours = {KEY_VARIABLE, USER_VARIABLE, STORE_VARIABLE, DEBUG_VARIABLE}
+    return {name: value for name, value in os.environ.items() if name not in ours} | {HOME_VARIABLE: str(home)}

@@ -5,7 +5,6 @@ The sweep is generated from the file's own schema: a new column or table is atta
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 
 from tests.support.worlds import SqliteWorld, judge
 from witnesstree import Memory
-from witnesstree.errors import IntegrityError
 
 Edit = Callable[[Path], None]
 
@@ -38,27 +36,31 @@ def sql(*statements: str, loose: bool = False) -> Edit:
     """Return an edit that runs statements as an attacker with the file in hand would; ``loose`` drops STRICT while it does."""
 
     def edit(path: Path) -> None:
-        if loose:
-            _edit_schema(path, "replace(replace(sql, ' STRICT, WITHOUT', ' WITHOUT'), ' STRICT', '')")
+        genuine = _loosen(path) if loose else {}
         connection = apsw.Connection(str(path))
         try:
             for statement in statements:
                 connection.execute(statement)
+            if genuine:
+                connection.execute("PRAGMA writable_schema = ON")
+            for name, text in genuine.items():
+                connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (text, name))
         finally:
             connection.close()
-        if loose:
-            _edit_schema(
-                path, "CASE WHEN sql LIKE '%WITHOUT%' THEN replace(sql, ' WITHOUT', ' STRICT, WITHOUT') ELSE sql || ' STRICT' END"
-            )
 
     return edit
 
 
-def _edit_schema(path: Path, change: str) -> None:
+def _loosen(path: Path) -> dict[str, str]:
+    """Take STRICT and NOT NULL out of the schema; return the genuine texts."""
     connection = apsw.Connection(str(path))
     try:
+        genuine = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall())
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(f"UPDATE sqlite_schema SET sql = {change} WHERE type = 'table'")
+        for name, text in genuine.items():
+            loose = text.replace(" STRICT, WITHOUT", " WITHOUT").replace(" STRICT", "").replace(" NOT NULL", "")
+            connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (loose, name))
+        return genuine
     finally:
         connection.close()
 
@@ -106,6 +108,7 @@ def column_edits() -> Iterator[tuple[str, Edit]]:
             ("number", "7"),
             ("float", "1.5"),
             ("bad utf-8", "CAST({c} AS TEXT)"),
+            ("null", "NULL"),
         ):
             yield (
                 f"{table}.{column} as {name}",

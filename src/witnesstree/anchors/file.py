@@ -51,7 +51,10 @@ class FileAnchor:
 
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""
-        data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+        try:
+            data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+        except OSError as error:
+            raise StoreError(f"the anchor {self.path} can't be read: {error.strerror}", reason="anchor_failed") from error
         if data != self._last[0]:
             self._last = (data, self._newest(data))
         return self._last[1]

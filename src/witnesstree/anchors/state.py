@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from witnesstree.errors import StoreError
@@ -60,21 +62,36 @@ class StateFolder:
     def _marks_path(self, store_id: bytes) -> Path:
         return self.folder / "tombstones" / f"{store_id.hex()}.marks"
 
-    def add_marks(self, store_id: bytes, marks: Iterable[bytes]) -> None:
-        """Append 16-byte keyed marks of what is being erased, durably, before the erasure is committed."""
-        descriptor = os.open(self._marks_path(store_id), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-        try:
-            os.write(descriptor, b"".join(marks))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    def begin_erasure(self, store_id: bytes, owner: bytes, marks: list[bytes]) -> PendingErasure:
+        """Remember, durably and before the erasure is committed, the 16-byte keyed marks of what is being erased."""
+        path = self.folder / "tombstones" / f"{store_id.hex()}.{secrets.token_hex(8)}.pending"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, owner + b"".join(marks))
+        os.fsync(descriptor)
+        return PendingErasure(path, self._marks_path(store_id), descriptor, owner, marks)
+
+    def cut_off_erasures(self, store_id: bytes) -> Iterator[PendingErasure]:
+        """Yield erasures whose process died before it could say whether they were committed."""
+        for path in (self.folder / "tombstones").glob(f"{store_id.hex()}.*.pending"):
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                continue
+            data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+            yield PendingErasure(path, self._marks_path(store_id), descriptor, data[:16], _split_marks(data[16:]))
 
     def marks(self) -> set[bytes]:
-        """Return every mark of every store of this home."""
+        """Return every mark of every store of this home; an erasure that was begun counts."""
         found: set[bytes] = set()
-        for path in (self.folder / "tombstones").glob("*.marks"):
+        for path in (self.folder / "tombstones").iterdir():
             data = path.read_bytes()
-            found.update(data[i : i + 16] for i in range(0, len(data) - 15, 16))
+            found.update(_split_marks(data[16:] if path.suffix == ".pending" else data))
         return found
 
     @contextmanager
@@ -86,6 +103,36 @@ class StateFolder:
             yield
         finally:
             os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingErasure:
+    """An erasure between "is to be" and "is": its file is locked while its process lives."""
+
+    path: Path
+    marks_path: Path
+    descriptor: int
+    owner: bytes
+    marks: list[bytes]
+
+    def confirm(self) -> None:
+        """The erasure is committed: its marks stay for good."""
+        target = os.open(self.marks_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(target, b"".join(self.marks))
+            os.fsync(target)
+        finally:
+            os.close(target)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Forget about it: it was not committed, or it is remembered elsewhere by now."""
+        self.path.unlink(missing_ok=True)
+        os.close(self.descriptor)
+
+
+def _split_marks(data: bytes) -> list[bytes]:
+    return [data[i : i + 16] for i in range(0, len(data) - 15, 16)]
 
 
 def make_private_folder(folder: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from witnesstree.errors import IntegrityError, NotFoundError
+from witnesstree.errors import IntegrityError
 from witnesstree.flow.head import TrustedHead, verify_head
-from witnesstree.flow.recall import fetch_record, parse_id
+from witnesstree.flow.recall import current_version, fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.flow.view import AuditFacts, audit_facts, read_tombstone
@@ -101,12 +101,17 @@ def _check_log(snapshot: Snapshot, trusted: TrustedHead | None, tally: _Tally) -
     stored = snapshot.log_positions()
     size = trusted.size if trusted is not None else stored
     entries: dict[int, bytes] = {}
-    for position, data in enumerate(snapshot.entries(0, max(size, stored) + 1)):
+    expected = 0
+    for data in snapshot.entries(0, max(size, stored) + 1):
         seq = int.from_bytes(data[1:9], "big") if len(data) == ENTRY.size else -1
-        if seq != position or data[:1] != bytes([ENTRY_FORMAT]):
-            tally.add("log_altered", f"entry {position}", "a log entry is in a wrong place or of an unknown format")
+        if seq < expected or data[:1] != bytes([ENTRY_FORMAT]):
+            tally.add("log_altered", f"entry {expected}", "a log entry is in a wrong place or of an unknown format")
+            expected += 1
             continue
+        if seq > expected:
+            tally.add("log_cut", f"entry {expected}", "a log entry is missing; restore a backup")
         entries[seq] = data
+        expected = seq + 1
     if stored != size or len(entries) != size:
         tally.add("log_cut", "log", f"the log has {len(entries)} good entries of {stored} stored; {size} were signed")
     elif trusted is not None and tree_root([leaf_hash(entries[i]) for i in range(size)]) != trusted.state.root:
@@ -210,9 +215,7 @@ def prove(store: VerifiedStore, memory_id: object, principal: Principal) -> str:
     """
     wanted = parse_id(memory_id)
     with store.reading() as reading:
-        facts = reading.view(principal.partition).current(wanted)
-        if facts is None or facts.status == Status.RETRACTED:
-            raise NotFoundError(f"there is no memory {wanted.hex()}", id=wanted.hex())
+        facts = current_version(reading.view(principal.partition), wanted)
         record = fetch_record(reading, principal.partition, facts)
         entries = list(reading.snapshot.entries(0, reading.trusted.size))
         hashes = [leaf_hash(entry) for entry in entries]

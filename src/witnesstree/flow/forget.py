@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from witnesstree.anchors.state import StateFolder
+from witnesstree.anchors.state import PendingErasure, StateFolder
 from witnesstree.errors import InputError, NotFoundError
 from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.recall import fetch_record, parse_id
@@ -51,6 +51,8 @@ def forget(
             rows = _chosen(reading, choice, principal)
             return ErasureReceipt(len({facts.id for facts in rows}), len(rows), None, "dry_run")
 
+    pending: list[PendingErasure] = []
+
     def build(transaction: Transaction, reading: Reading) -> tuple[list[RowFacts], int, bytes]:
         rows = _chosen(reading, choice, principal)
         if not rows:
@@ -59,7 +61,7 @@ def forget(
         owner = store.owner_key(principal.partition)
         marks = [mark_of(store, value) for facts in rows for value in (facts.id, facts.fingerprint)]
         if state is not None:
-            state.add_marks(store.keys.store_id, marks)
+            pending.append(state.begin_erasure(store.keys.store_id, owner, marks))
         old = _tombstones(reading, view, principal) if choice.everything else []
         seqs = [facts.seq for facts in rows]
         for facts, payload in old:
@@ -71,7 +73,14 @@ def forget(
         position = transaction.put(owner, stone)
         return rows, position, transaction.entry_at(position)
 
-    (rows, position, entry), written = store.write(build)
+    try:
+        (rows, position, entry), written = store.write(build)
+    except Exception:
+        for erasure in pending:
+            erasure.abandon()
+        raise
+    for erasure in pending:
+        erasure.confirm()
     if not rows:
         return ErasureReceipt(0, 0, None, "done")
     store.drop_cache(principal.partition)
@@ -118,6 +127,17 @@ def _tombstone(principal: Principal, marks: list[bytes], seqs: list[int], *, at:
         actor="" if anonymous else principal.actor,
         payload=write_tombstone(marks, seqs),
     )
+
+
+def settle_cut_off(store: VerifiedStore, state: StateFolder) -> None:
+    """Find out which erasures of dead processes were committed; those stay marked, the others never happened."""
+    for erasure in state.cut_off_erasures(store.keys.store_id):
+        with store.reading() as reading:
+            is_done = set(erasure.marks) <= reading.view_of(erasure.owner).marks
+        if is_done:
+            erasure.confirm()
+        else:
+            erasure.abandon()
 
 
 def _receipt(

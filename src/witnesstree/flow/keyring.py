@@ -28,6 +28,11 @@ class KeyRing:
         self._state = state
         self._given = given
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the key itself, and not the name of its file, was handed in."""
+        return bool(self._given) and os.path.sep not in self._given
+
     def path_of(self, store_id: bytes | None = None) -> Path:
         """Return the key file of a store (its own one if there is one), or the master key file."""
         if self._given and os.path.sep in self._given:

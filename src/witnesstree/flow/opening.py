@@ -16,6 +16,7 @@ from witnesstree.anchors.state import StateFolder
 from witnesstree.errors import ConflictError, InputError, LogError, NotFoundError
 from witnesstree.flow.audit import system_record
 from witnesstree.flow.cache import ViewCache
+from witnesstree.flow.forget import settle_cut_off
 from witnesstree.flow.head import TrustedHead
 from witnesstree.flow.keyring import KeyRing
 from witnesstree.flow.transaction import genesis
@@ -180,6 +181,8 @@ def wrap(store: Store, home: Home, terms: Terms, *, pinned: bytes | None) -> Ver
     )
     with verified.reading():
         pass
+    if not store.is_backup:
+        settle_cut_off(verified, home.state)
     if pinned is None and not store.is_backup:
         home.state.pin(store.place, store_id)
     return verified

@@ -244,6 +244,24 @@ def _line(number: int, hit: Memo) -> str:
     return f"{number}. ({who}, {hit.at or 'time unknown'}, {hit.authority}, {hit.trust}) {inert(hit.text)}"
 
 
+def current_version(view: View, wanted: bytes) -> RowFacts:
+    """Return the newest version of a memory that is not withdrawn.
+
+    Raises:
+        NotFoundError: there is none. SealError: there may be one among the rows that are withheld.
+    """
+    facts = view.current(wanted)
+    if facts is None or facts.status == Status.RETRACTED:
+        raise _absent(view, wanted)
+    return facts
+
+
+def _absent(view: View, wanted: bytes) -> NotFoundError | SealError:
+    if view.withheld:
+        return SealError(f"memory {wanted.hex()} is not among those that verify; {view.withheld} are withheld", reason="withheld")
+    return NotFoundError(f"there is no memory {wanted.hex()}", id=wanted.hex())
+
+
 def get(store: VerifiedStore, memory_id: object, principal: Principal) -> Memo:
     """Return the current version of a memory.
 
@@ -252,9 +270,7 @@ def get(store: VerifiedStore, memory_id: object, principal: Principal) -> Memo:
     """
     wanted = parse_id(memory_id)
     with store.reading() as reading:
-        facts = reading.view(principal.partition).current(wanted)
-        if facts is None or facts.status == Status.RETRACTED:
-            raise NotFoundError(f"there is no memory {wanted.hex()}", id=wanted.hex())
+        facts = current_version(reading.view(principal.partition), wanted)
         return Memo(**memo_fields(fetch_record(reading, principal.partition, facts)))
 
 
@@ -266,9 +282,10 @@ def history(store: VerifiedStore, memory_id: object, principal: Principal) -> tu
     """
     wanted = parse_id(memory_id)
     with store.reading() as reading:
-        versions = reading.view(principal.partition).versions(wanted)
+        view = reading.view(principal.partition)
+        versions = view.versions(wanted)
         if not versions:
-            raise NotFoundError(f"there is no memory {wanted.hex()}", id=wanted.hex())
+            raise _absent(view, wanted)
         return tuple(Memo(**memo_fields(fetch_record(reading, principal.partition, facts))) for facts in versions)
 
 

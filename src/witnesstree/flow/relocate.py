@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator
 
-from witnesstree.errors import InputError, IntegrityError, LogError
+from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.audit import audit, rewrite, system_record
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.ingest import mark_of
@@ -121,18 +121,18 @@ def rotate(store: VerifiedStore, home: Home) -> AuditReport:
     Raises:
         IntegrityError: the store does not verify; nothing is changed. AccessError: this home can't sign.
     """
-    store.master.require_signer()
-    report = audit(store)
-    if not report.ok:
-        raise IntegrityError("the store does not verify; run 'wtree audit' before a key is rotated", reason="audit_failed")
-    store_id = store.keys.store_id
-    entropy = os.urandom(32)
-    path = home.keyring.next_path(store_id)
-    if path.exists():
-        raise LogError(f"{path} is left from another rotation; open the store once to settle it", reason="rotation_open")
-    home.keyring.write(entropy, store.master.naming, path)
-    master = MasterKey.from_entropy(entropy, store.master.naming)
-    rewrite(store, Op.REKEY, store.master.public_key, master=master)
-    store.use_keys(master)
-    home.keyring.promote(store_id, master)
+    with home.state.locked("rotation"):
+        with store.reading():
+            store.master.require_signer()
+        report = audit(store)
+        if not report.ok:
+            raise IntegrityError("the store does not verify; run 'wtree audit' before a key is rotated", reason="audit_failed")
+        # The new key is on disk before the commit. One left there by a cut-off rotation was never used: the head just verified.
+        store_id, naming = store.keys.store_id, store.master.naming
+        entropy = os.urandom(32)
+        home.keyring.write(entropy, naming, home.keyring.next_path(store_id))
+        master = MasterKey.from_entropy(entropy, naming)
+        rewrite(store, Op.REKEY, store.master.public_key, master=master)
+        store.use_keys(master)
+        home.keyring.promote(store_id, master)
     return audit(store)

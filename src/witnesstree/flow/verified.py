@@ -55,7 +55,11 @@ class Reading:
         Raises:
             SealError, LogError: its rows or its path in the owner map do not verify.
         """
-        return self.store.view_in(self.snapshot, self.trusted, partition)
+        return self.view_of(self.store.owner_key(partition))
+
+    def view_of(self, owner: bytes) -> View:
+        """Return the view of an owner key; see ``view``."""
+        return self.store.view_in(self.snapshot, self.trusted, owner)
 
 
 class VerifiedStore:
@@ -184,9 +188,8 @@ class VerifiedStore:
             owner = self._owner_keys[partition] = self.keys.owner_key(partition)
         return owner
 
-    def view_in(self, snapshot: Snapshot, trusted: TrustedHead, partition: str) -> View:
-        """Return the view of a partition at a verified head, from memory, from the cache file, or from the rows."""
-        owner = self.owner_key(partition)
+    def view_in(self, snapshot: Snapshot, trusted: TrustedHead, owner: bytes) -> View:
+        """Return the view of an owner at a verified head, from memory, from the cache file, or from the rows."""
         view = self._views.get(owner)
         if view is not None and view.checked_root == trusted.map_root:
             self._views.move_to_end(owner)

@@ -81,6 +81,8 @@ def update_map(root: bytes, changes: dict[bytes, bytes], read: NodeReader) -> tu
     Raises:
         LogError: a node on a path is missing or altered.
     """
+    if not changes:
+        return root, {}
     nodes: dict[bytes, bytearray] = {}
 
     def load(path: bytes, expected: bytes) -> bytearray:
@@ -100,7 +102,7 @@ def update_map(root: bytes, changes: dict[bytes, bytes], read: NodeReader) -> tu
             digit = path[-1]
             nodes[path[:-1]][digit * SLOT : (digit + 1) * SLOT] = _node_slot(bytes(nodes[path]))
     written = {path: bytes(node) for path, node in nodes.items()}
-    return (map_root(written[b""]), written) if written else (root, written)
+    return map_root(written[b""]), written
 
 
 def _put(

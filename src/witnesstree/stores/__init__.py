@@ -10,7 +10,7 @@ from witnesstree.errors import InputError, UnsupportedError
 from witnesstree.stores.base import Store
 from witnesstree.types.batch import Batch
 
-__all__ = ["create_store", "open_store", "place_exists", "place_of"]
+__all__ = ["create_store", "engine_version", "open_store", "place_exists", "place_of"]
 
 _ENGINES: Final = {"sqlite": ("witnesstree.stores.sqlite", "SqliteStore")}
 
@@ -45,6 +45,12 @@ def place_of(url: str) -> str:
 def place_exists(url: str) -> bool:
     """Return whether anything is at the place (a dangling link counts)."""
     return os.path.lexists(place_of(url))
+
+
+def engine_version(url: str) -> tuple[str, bool]:
+    """Return the name and version of the library behind a URL's engine, and whether it is new enough."""
+    found: tuple[str, bool] = _engine(_split(url)[0]).library_version()
+    return found
 
 
 def create_store(url: str, genesis: Batch) -> None:

@@ -22,7 +22,7 @@ from witnesstree.types.record import SealedRecord
 MINIMUM_SQLITE: Final = 3_054_000
 SCRUB_TIMEOUT_MS: Final = 250
 
-_ROW = "SELECT seq, CAST(owner AS BLOB), CAST(content AS BLOB), CAST(seal AS BLOB) FROM memory"
+_ROW = "SELECT seq, ifnull(CAST(owner AS BLOB), x''), ifnull(CAST(content AS BLOB), x''), ifnull(CAST(seal AS BLOB), x'') FROM memory"
 _make_row = SealedRecord._make
 
 
@@ -36,7 +36,7 @@ class SqliteSnapshot:
     def head(self) -> Head:
         """Return the head."""
         row = self._run(
-            "SELECT CAST(store_id AS BLOB), CAST(note AS BLOB), CAST(frontier AS BLOB) FROM head WHERE one = 1"
+            "SELECT ifnull(CAST(store_id AS BLOB), x''), ifnull(CAST(note AS BLOB), x''), ifnull(CAST(frontier AS BLOB), x'') FROM head WHERE one = 1"
         ).fetchone()
         if row is None:
             raise LogError("the store has no head any more; restore a backup", reason="head_missing")
@@ -44,7 +44,7 @@ class SqliteSnapshot:
 
     def entries(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield log entries ascending."""
-        query = "SELECT CAST(entry AS BLOB) FROM log WHERE seq >= ? AND seq < ? ORDER BY seq"
+        query = "SELECT ifnull(CAST(entry AS BLOB), x'') FROM log WHERE seq >= ? AND seq < ? ORDER BY seq"
         return (row[0] for row in self._run(query, (start, stop)))
 
     def rows(self, seqs: Sequence[int]) -> Iterator[SealedRecord]:
@@ -64,26 +64,26 @@ class SqliteSnapshot:
 
     def leaf(self, owner: bytes) -> bytes | None:
         """Return an owner's leaf."""
-        row = self._run("SELECT CAST(leaf AS BLOB) FROM leaf WHERE owner = ?", (owner,)).fetchone()
+        row = self._run("SELECT ifnull(CAST(leaf AS BLOB), x'') FROM leaf WHERE owner = ?", (owner,)).fetchone()
         return None if row is None else cast(bytes, row[0])
 
     def leaves(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield every leaf."""
         return cast(
             Iterator[tuple[bytes, bytes]],
-            self._run("SELECT CAST(owner AS BLOB), CAST(leaf AS BLOB) FROM leaf ORDER BY owner"),
+            self._run("SELECT ifnull(CAST(owner AS BLOB), x''), ifnull(CAST(leaf AS BLOB), x'') FROM leaf ORDER BY owner"),
         )
 
     def node(self, path: bytes) -> bytes | None:
         """Return one node of the owner map."""
-        row = self._run("SELECT CAST(node AS BLOB) FROM node WHERE path = ?", (path,)).fetchone()
+        row = self._run("SELECT ifnull(CAST(node AS BLOB), x'') FROM node WHERE path = ?", (path,)).fetchone()
         return None if row is None else cast(bytes, row[0])
 
     def nodes(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield every node."""
         return cast(
             Iterator[tuple[bytes, bytes]],
-            self._run("SELECT CAST(path AS BLOB), CAST(node AS BLOB) FROM node ORDER BY path"),
+            self._run("SELECT ifnull(CAST(path AS BLOB), x''), ifnull(CAST(node AS BLOB), x'') FROM node ORDER BY path"),
         )
 
     def log_positions(self) -> int:
@@ -214,6 +214,11 @@ class SqliteStore:
             self._wal_identity: tuple[int, int] | None = None
             if not self.read_only and int(self._reader.pragma("user_version")) < schema.SCHEMA_VERSION:
                 schema.migrate(self._open_writer())
+
+    @staticmethod
+    def library_version() -> tuple[str, bool]:
+        """Return the SQLite library's version, and whether it is new enough to open a store with."""
+        return f"SQLite {apsw.sqlite_lib_version()}", apsw.SQLITE_VERSION_NUMBER >= MINIMUM_SQLITE
 
     @classmethod
     def create(cls, path: str, genesis: Batch) -> None:

@@ -16,6 +16,8 @@ class Settings:
         key: 64 hex digits or a recovery phrase that replaces the key files, if given.
         user: default user of the command line.
         store: default store of the command line.
+        debug: whether the command line shows tracebacks of unexpected errors.
+        no_color: whether the user asked for plain output (https://no-color.org).
     """
 
     state: Path
@@ -23,3 +25,5 @@ class Settings:
     key: str = ""
     user: str = ""
     store: str = ""
+    debug: bool = False
+    no_color: bool = False

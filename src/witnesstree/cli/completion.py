@@ -1,0 +1,23 @@
+"""The command that prints a shell's completion script."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from witnesstree.cli import terminal
+from witnesstree.cli.main import commands
+from witnesstree.cli.verb import Door, Verb
+from witnesstree.errors import InputError
+
+
+@click.command("completion", cls=Verb)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(door: Door, shell: str) -> None:
+    """Print the completion script for SHELL. For bash: eval "$(wtree completion bash)"."""
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise InputError(f"there is no completion for {shell}", field="shell")
+    source = kind(commands, {}, "wtree", "_WTREE_COMPLETE").source()
+    door.tell({"shell": shell, "script": source}, [source])
+    terminal.flush()

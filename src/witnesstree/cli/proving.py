@@ -1,0 +1,70 @@
+"""Commands about the whole store and its proofs: audit, prove, checkpoint, repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from witnesstree.cli import terminal
+from witnesstree.cli.verb import QUARANTINE, Door, Verb, deliver
+from witnesstree.errors import IntegrityError
+from witnesstree.types.result import AuditReport, Problem
+
+OUTPUT = click.option("--output", metavar="FILE", help="Write to a new file instead of standard output.")
+
+
+def problem_lines(problems: Iterable[Problem]) -> list[str]:
+    """Return findings, one a line."""
+    bad = terminal.painted("bad", "red")
+    return [f"{bad}  {problem.where}: {terminal.one_line(problem.message)} [{problem.reason}]" for problem in problems]
+
+
+def report_lines(report: AuditReport) -> list[str]:
+    """Return an audit's report as a person reads it."""
+    head = [f"store {report.store_id}", f"log: {report.size} entries, root {report.root}"]
+    head.append(f"rows: {report.rows} of {report.owners} owners")
+    if report.ok:
+        return [*head, f"{terminal.painted('ok', 'green')}  everything is what was written"]
+    return [*head, *problem_lines(report.problems), f"{len(report.problems)} problems"]
+
+
+@click.command("audit", cls=Verb)
+@QUARANTINE
+def audit_command(door: Door, *, quarantine: bool) -> int:
+    """Check log, head, anchor, every row, owner map and schema, and report every finding; exit code 6 if there is one."""
+    with door.open(quarantine=quarantine, for_user=False) as memory, terminal.Progress("rows checked") as progress:
+        report = memory.audit(progress=progress.show)
+    door.tell(report.to_dict(), report_lines(report))
+    return 0 if report.ok else IntegrityError.exit_code
+
+
+@click.command("prove", cls=Verb)
+@click.argument("id")
+@OUTPUT
+@QUARANTINE
+def prove_command(door: Door, id: str, *, output: str | None, quarantine: bool) -> None:
+    """Write a proof that the memory ID stands in the signed log exactly so; 'wtree verify-receipt' checks it offline."""
+    with door.open(quarantine=quarantine) as memory:
+        proof = memory.prove(id)
+    deliver(door, proof, output, "proof")
+
+
+@click.command("checkpoint", cls=Verb)
+@OUTPUT
+@QUARANTINE
+def checkpoint_command(door: Door, *, output: str | None, quarantine: bool) -> None:
+    """Print the signed head of the log (C2SP checkpoint), for a witness or for your own records."""
+    with door.open(quarantine=quarantine, for_user=False) as memory:
+        note = memory.checkpoint()
+    deliver(door, note, output, "checkpoint")
+
+
+@click.command("repair", cls=Verb)
+def repair_command(door: Door) -> int:
+    """Rebuild indexes and owner map from rows that verify; say what needs a backup, then with exit code 6."""
+    with door.open(for_user=False) as memory:
+        left = memory.repair()
+    lines = problem_lines(left) or [f"{terminal.painted('ok', 'green')}  nothing is left to repair"]
+    door.tell({"ok": not left, "problems": [problem.to_dict() for problem in left]}, lines)
+    return IntegrityError.exit_code if left else 0

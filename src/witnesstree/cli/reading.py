@@ -1,0 +1,154 @@
+"""Commands that read: search, ask, list, show, evidence, history, inbox. None of them makes a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from witnesstree.cli import terminal
+from witnesstree.cli.terminal import indented, memo_lines, who_said, withheld_lines
+from witnesstree.cli.verb import QUARANTINE, Door, Verb, parse_option
+from witnesstree.errors import InputError
+
+FILTERS = [
+    click.option("--session", help="Only this conversation."),
+    click.option("--scope", help="Only this scope label."),
+    click.option("--kind", "kinds", multiple=True, help="Only this kind (repeat for several)."),
+    click.option("--min-authority", metavar="LEVEL", help="At least unendorsed, attested or authorized."),
+    click.option("--min-trust", metavar="LEVEL", help="At least contested, candidate or verified."),
+    click.option("--as-of", metavar="INSTANT", help="What was true then, such as 2026-11-30T09:15:00+01:00."),
+    click.option("--recorded-as-of", metavar="INSTANT", help="What was known then."),
+]
+
+
+def with_filters(function: Any) -> Any:
+    """Add the filters of search and ask to a command."""
+    for option in reversed(FILTERS):
+        function = option(function)
+    return function
+
+
+@click.command("search", cls=Verb)
+@click.argument("query")
+@click.option("-k", "--limit", "k", type=int, default=10, show_default=True, help="How many at most.")
+@with_filters
+@click.option("--where", metavar="JSON", help='Filter, such as {"role": "user"}.')
+@click.option("--context", "as_context", is_flag=True, help="Print the fenced text for a prompt.")
+@click.option("--budget", type=int, metavar="TOKENS", help="With --context: at most this many tokens.")
+@QUARANTINE
+def search_command(
+    door: Door, query: str, *, kinds: tuple[str, ...], where: str | None, as_context: bool, budget: int | None, **rest: Any
+) -> None:
+    """Find the memories that match QUERY best, each verified before it is shown."""
+    if budget is not None and not as_context:
+        raise InputError("--budget goes with --context", field="budget")
+    with door.open(quarantine=rest.pop("quarantine")) as memory:
+        result = memory.search(query, kinds=kinds or None, where=parse_option(where, "where"), **rest)
+        context = result.context(budget) if as_context else None
+        plain = result.to_dict() | ({} if context is None else {"context": context})
+    if context is not None:
+        door.tell(plain, [context])
+        return
+    lines = [line for number, hit in enumerate(plain["hits"], 1) for line in memo_lines(hit, number)]
+    door.tell(plain, [*(lines or ["nothing found"]), *withheld_lines(result.withheld)])
+
+
+@click.command("ask", cls=Verb)
+@click.argument("question")
+@with_filters
+@QUARANTINE
+def ask_command(door: Door, question: str, *, kinds: tuple[str, ...], quarantine: bool, **rest: Any) -> None:
+    """Answer QUESTION with the best-supported verbatim quote and its source, or say that memory holds no answer."""
+    with door.open(quarantine=quarantine) as memory:
+        answer = memory.answer(question, kinds=kinds or None, **rest).to_dict()
+    door.tell(answer, [*answer_lines(answer), *withheld_lines(answer["withheld"])])
+
+
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """Yield an answer as a person reads it: the quote, then its source; or that there is none."""
+    if answer["abstained"]:
+        yield f"no answer: {answer['reason']}"
+        return
+    yield terminal.inert(answer["text"])
+    for citation in answer["citations"]:
+        yield f"  source: {who_said(citation)}, id {citation['id']}"
+
+
+def _page(door: Door, page: Any, nothing: str) -> None:
+    plain = page.to_dict()
+    lines = [line for memo in plain["items"] for line in memo_lines(memo)]
+    more = [f"more: --cursor {page.cursor}"] if page.cursor else []
+    door.tell(plain, [*(lines or [nothing]), *withheld_lines(page.withheld), *more])
+
+
+LIMIT = click.option("--limit", type=int, default=100, show_default=True, help="How many at most.")
+CURSOR = click.option("--cursor", metavar="TEXT", help="Go on where an earlier page ended.")
+
+
+@click.command("list", cls=Verb)
+@LIMIT
+@CURSOR
+@click.option("--session", help="Only this conversation.")
+@click.option("--scope", help="Only this scope label.")
+@click.option("--where", metavar="JSON", help='Filter, such as {"role": "user"}.')
+@click.option("--all-states", is_flag=True, help="Also what is held, withdrawn or no longer valid.")
+@QUARANTINE
+def list_command(door: Door, *, where: str | None, all_states: bool, quarantine: bool, **rest: Any) -> None:
+    """List memories in the order in which they came in."""
+    with door.open(quarantine=quarantine) as memory:
+        page = memory.list(where=parse_option(where, "where"), include_inactive=all_states, **rest)
+    _page(door, page, "no memories")
+
+
+@click.command("inbox", cls=Verb)
+@LIMIT
+@CURSOR
+@QUARANTINE
+def inbox_command(door: Door, *, limit: int, cursor: str | None, quarantine: bool) -> None:
+    """List what waits for its owner's approval ('wtree approve ID', or 'wtree retract ID')."""
+    with door.open(quarantine=quarantine) as memory:
+        page = memory.inbox(limit=limit, cursor=cursor)
+    _page(door, page, "the inbox is empty")
+
+
+@click.command("show", cls=Verb)
+@click.argument("id")
+@QUARANTINE
+def show_command(door: Door, id: str, *, quarantine: bool) -> None:
+    """Show the memory ID with everything that is known about it."""
+    with door.open(quarantine=quarantine) as memory:
+        memo = memory.get(id).to_dict()
+    shown = {name: value for name, value in memo.items() if name not in ("text", "evidence") and value not in (None, "", {})}
+    lines = [f"{name.replace('_', ' ')}: {terminal.one_line(str(value))}" for name, value in shown.items()]
+    door.tell(memo, [*lines, "text:", *indented(memo["text"])])
+
+
+@click.command("evidence", cls=Verb)
+@click.argument("id")
+@QUARANTINE
+def evidence_command(door: Door, id: str, *, quarantine: bool) -> None:
+    """Show the verbatim quotes that the memory ID rests on."""
+    with door.open(quarantine=quarantine) as memory:
+        quotes = [quote.to_dict() for quote in memory.evidence(id)]
+    lines = []
+    for quote in quotes:
+        who = f"{quote['role']} {terminal.one_line(quote['name'])}".strip()
+        place = f"characters {quote['start']} to {quote['end']} of version {quote['version']}"
+        lines += [f"{quote['source']}  {who}, {quote['at'] or 'time unknown'}, {place}", *indented(quote["text"])]
+    door.tell(quotes, lines)
+
+
+@click.command("history", cls=Verb)
+@click.argument("id")
+@QUARANTINE
+def history_command(door: Door, id: str, *, quarantine: bool) -> None:
+    """Show every version of the memory ID, oldest first."""
+    with door.open(quarantine=quarantine) as memory:
+        versions = [memo.to_dict() for memo in memory.history(id)]
+    lines = []
+    for memo in versions:
+        lines.append(f"version {memo['version']}, {memo['recorded_at']}, {who_said(memo)}, {memo['status']}")
+        lines += indented(memo["text"])
+    door.tell(versions, lines)

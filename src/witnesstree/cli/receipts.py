@@ -1,0 +1,57 @@
+"""The command that checks proofs and receipts with nothing but a verifier key: no store, no home, no network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from witnesstree.cli import terminal
+from witnesstree.cli.verb import Door, Verb, as_text, read_file
+from witnesstree.proof.receipt import PROOF_LINE, verify_proof, verify_receipt
+from witnesstree.types.instant import to_iso
+from witnesstree.types.trust import name_of
+
+
+@click.command("verify-receipt", cls=Verb)
+@click.argument("file")
+@click.option("--key", required=True, metavar="VERIFIER_KEY", help="The store's verifier key ('wtree keys verifier').")
+def verify_receipt_command(door: Door, file: str, *, key: str) -> None:
+    """Check FILE ('-': standard input): a proof from 'wtree prove' or a receipt from 'wtree forget'.
+
+    Needs neither the store nor a home. Exit code 6 if it does not verify.
+    """
+    text = as_text(read_file(file), file)
+    if text.startswith(PROOF_LINE):
+        facts = proof_facts(text, key)
+        words = terminal.indented(str(facts["text"]))
+        lines = [f"{name}: {terminal.one_line(str(value))}" for name, value in facts.items() if name != "text"]
+        door.tell(facts, ["the proof verifies: the signed log holds this memory", *lines, "text:", *words])
+        return
+    receipt: dict[str, Any] = {"type": "receipt", **verify_receipt(text, key)}
+    lines = [f"{name}: {terminal.one_line(value)}" for name, value in receipt.items()]
+    door.tell(receipt, ["the receipt verifies: the store's key signed this erasure", *lines])
+
+
+def proof_facts(text: str, key: str) -> dict[str, object]:
+    """Return what a proof proves.
+
+    Raises:
+        PackError: it does not verify.
+    """
+    proven = verify_proof(text, key)
+    record = proven.record
+    return {
+        "type": "proof",
+        "origin": proven.origin,
+        "id": record.id.hex(),
+        "version": record.version,
+        "user": record.user,
+        "role": name_of(record.role),
+        "at": to_iso(record.said_at) or "time unknown",
+        "recorded_at": to_iso(record.recorded_at),
+        "authority": name_of(record.authority),
+        "position": proven.entry.seq,
+        "size": proven.size,
+        "text": record.text,
+    }

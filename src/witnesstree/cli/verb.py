@@ -1,0 +1,205 @@
+"""What every command shares: --store, --user, --json, how a memory is opened, and how files are read and written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from witnesstree.cli import terminal
+from witnesstree.config import STORE_VARIABLE, USER_VARIABLE, read_settings
+from witnesstree.errors import InputError, StoreError
+from witnesstree.types.wire import parse_json
+
+if TYPE_CHECKING:
+    from witnesstree.memory import Memory
+
+QUARANTINE = click.option(
+    "--quarantine", is_flag=True, help="Withhold what fails its integrity check and say how much, instead of refusing all."
+)
+EXPECTED_VERSION = click.option("--expected-version", type=int, metavar="N", help="Refuse if the memory is at another version.")
+
+
+@dataclass
+class Door:
+    """What a command was told about where, whose and how."""
+
+    given_store: str | None
+    given_user: str | None
+    as_json: bool
+
+    @property
+    def has_store(self) -> bool:
+        """Whether a store was named at all."""
+        return bool(self.given_store or read_settings().store)
+
+    @property
+    def store(self) -> str:
+        """The store that was named.
+
+        Raises:
+            InputError: none was.
+        """
+        store = self.given_store or read_settings().store
+        if not store:
+            raise InputError(f"say which store: --store PATH, or set {STORE_VARIABLE}", field="store")
+        return store
+
+    @property
+    def user(self) -> str:
+        """The user that was named.
+
+        Raises:
+            InputError: none was.
+        """
+        user = self.given_user or read_settings().user
+        if not user:
+            raise InputError(f"say whose memory: --user NAME, or set {USER_VARIABLE}", field="user")
+        return user
+
+    def open(self, *, create: bool = False, quarantine: bool = False, for_user: bool = True) -> Memory:
+        """Open the memory of this command.
+
+        Args:
+            create: make the store if there is none.
+            quarantine: withhold what does not verify instead of refusing.
+            for_user: the command is about one user's memory, who must be named.
+        """
+        store, user = self.store, self.user if for_user else None
+        from witnesstree.memory import Memory  # numpy and the driver behind it take 0.3 s, which --help need not pay
+
+        return Memory.open(store, user=user, create=create, on_tamper="quarantine" if quarantine else "raise")
+
+    def tell(self, value: Any, lines: Iterable[str]) -> None:
+        """Write a result: as JSON if that was asked for, else as lines for a person."""
+        if self.as_json:
+            terminal.say_json(value)
+        else:
+            terminal.say_all(lines)
+
+
+class Verb(click.Command):
+    """A command that takes --store, --user and --json, and gets them as one ``Door``."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Add the three options to a command."""
+        super().__init__(*arguments, **options)
+        self.params += [
+            click.Option(["--store"], metavar="PATH", help=f"Path of the store [default: {STORE_VARIABLE}]."),
+            click.Option(["--user"], metavar="NAME", help=f"Whose memory [default: {USER_VARIABLE}]."),
+            click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
+        ]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        names = ("store", "user", "as_json")
+        ctx.params["door"] = Door(*(ctx.params.pop(name) for name in names))
+        return super().invoke(ctx)
+
+
+def read_stdin() -> str:
+    """Return what comes in at standard input.
+
+    Raises:
+        InputError: not UTF-8.
+    """
+    if terminal.is_tty(sys.stdin):
+        terminal.warn("reading from the terminal; end with Ctrl-D")
+    return as_text(read_file("-"), "standard input")
+
+
+def read_file(name: str) -> bytes:
+    """Return the bytes of a file, or of standard input for ``-``.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise InputError(f"{name} can't be read: {why}", field="file") from None
+
+
+def as_text(data: bytes, name: str) -> str:
+    """Return the text that bytes spell.
+
+    Raises:
+        InputError: not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not UTF-8 text", field="file") from None
+
+
+def parse_option(text: str | None, name: str) -> dict[str, Any] | None:
+    """Return the JSON object that an option holds.
+
+    Raises:
+        InputError: it holds none.
+    """
+    if text is None:
+        return None
+    try:
+        value = parse_json(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InputError(f'--{name} must be a JSON object, such as {{"field": "value"}}', field=name)
+    return value
+
+
+class NewFile:
+    """A private file that is made before the work whose result it shall hold, so that the result can't get lost."""
+
+    def __init__(self, path: str) -> None:
+        """Make the file.
+
+        Raises:
+            InputError: something is there already, or it can't be made.
+        """
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise InputError(f"{path} exists already; choose another name", field="file") from None
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not a file name"
+            raise InputError(f"{path} can't be made: {why}", field="file") from None
+
+    def write(self, data: bytes) -> None:
+        """Write everything and close.
+
+        Raises:
+            StoreError: the disk is full or gone.
+        """
+        try:
+            with os.fdopen(self._file, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"{self.path} can't be written: {error.strerror}", reason="output_failed") from error
+
+    def discard(self) -> None:
+        """Take the file away again."""
+        os.close(self._file)
+        os.unlink(self.path)
+
+
+def deliver(door: Door, text: str, output: str | None, what: str) -> None:
+    """Write signed text to a new file or, exactly as it is, to standard output."""
+    if output is None:
+        if door.as_json:
+            terminal.say_json({what: text})
+        else:
+            terminal.say_exactly(text)
+        return
+    NewFile(output).write(text.encode())
+    door.tell({"file": output}, [f"{what} written to {output}"])
