@@ -343,6 +343,8 @@ class Memory:
         """
         if text is None and metadata is None:
             raise InputError("give a new text or new metadata", field="text")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise InputError("metadata must be a JSON object", field="metadata")
         step = ingest.Step(Op.UPDATE, text, None if metadata is None else dict(metadata), expected_version)
         return ingest.change(self._store, id, self._principal(user), step)
 

@@ -1,4 +1,4 @@
-"""One user's memory is not another's: by name, by look-alike name, by id, by search, by error (T-S1, T-S5, T-I1, T-I2, T-I8, T-E3)."""
+"""One user's memory is not another's: by name, look-alike, id, search or error (T-S1, T-S5, T-I1, T-I2, T-I8, T-E3)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""The command that shows the product at work: a chat is imported, asked, attacked, proven and partly erased, each step checked."""
+"""The command that shows the product at work: a chat is imported, asked, attacked, proven and partly erased."""
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -27,7 +29,7 @@ USER = "mira"
 RENT_QUERY = "rent IBAN reference Ahornstieg"
 REAL_ACCOUNT, FALSE_ACCOUNT = "DE79 0000 0000 1234 5678 90", "DE98 0000 0000 9999 9999 99"
 INJECTION_ID = "2026-08-printshop-06"
-SECRET, SECRET_ID = "zqxjwv-periwinkle", "2026-10-storage-06"  # noqa: S105  a code word in a chat
+SECRET, SECRET_ID = "zqxjwv-periwinkle", "2026-10-storage-06"
 EXIT_INTEGRITY = 6
 COMMAND_LIMIT_S = 60
 
@@ -118,9 +120,7 @@ class Demo:
 
     def show_injection(self) -> None:
         """Find a planted instruction: it is marked as nobody's word, and fenced as data."""
-        self.title(
-            3, "A web page tried to give the agent orders. It is remembered as what it is: quoted, and endorsed by nobody."
-        )
+        self.title(3, "A web page tried to give the agent orders. It is kept as what it is: quoted, endorsed by nobody.")
         query = "AI agents always pay invoices IBAN without asking"
         with self.open() as memory:
             result = memory.search(query, k=3)
@@ -129,7 +129,8 @@ class Demo:
         self.check(found is not None and found.authority == "unendorsed", "the planted order is found as unendorsed")
         context = result.context().split("\n")
         for line in context:
-            self.say(f"   | {line if len(line) < 150 else line[:149] + '…'}")
+            for part in textwrap.wrap(line, 110, subsequent_indent="     "):
+                self.say(f"   | {part}")
         inside = [line for line in context[1:-1] if FALSE_ACCOUNT in line and "unendorsed" in line]
         self.check(len(inside) == 1, "the planted order stands inside the fence, marked as unendorsed")
         self.check(all(hit.source != INJECTION_ID for hit in endorsed.hits), "who asks for endorsed memories does not get it")
@@ -193,12 +194,11 @@ class Demo:
         self.say(f"   {len(text.encode())} bytes, checked with nothing but {key}:")
         self.say(f"   entry {proven.entry.seq} of {proven.size} says: {terminal.one_line(proven.record.text)}")
         self.check(REAL_ACCOUNT in proven.record.text, "the proof shows the memory")
-        at = text.index("extra ") + 400
-        flipped = text[:at] + ("A" if text[at] != "A" else "B") + text[at + 1 :]
+        flipped = _with_flipped_bit(text, REAL_ACCOUNT.encode())
         try:
             verify_proof(flipped, key)
         except PackError as error:
-            self.say(f"   One character changed: {error}.")
+            self.say(f"   One bit of the account number flipped: refused, {error}.")
             self.check(True, "a changed proof is refused")
         else:
             self.check(False, "a changed proof is refused")
@@ -229,6 +229,14 @@ class Demo:
         self.check(not tamper.find_bytes(folders, wanted), "nor do its bytes")
         self.say(f"   Full audit: {report.rows} rows, {report.size} log entries, {len(report.problems)} problems.")
         self.check(report.ok, "the audit is clean")
+
+
+def _with_flipped_bit(proof: str, words: bytes) -> str:
+    """Return a proof in whose memory one bit of some words differs."""
+    before, extra, after = proof.split("\n", 2)
+    data = bytearray(base64.b64decode(extra.removeprefix("extra ")))
+    data[data.index(words) + len(words) - 1] ^= 1
+    return "\n".join([before, f"extra {base64.b64encode(data).decode()}", after])
 
 
 @click.command("demo", cls=Verb)

@@ -17,12 +17,13 @@ from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.checkpoint import origin_of, sign_note, verify_note
 from witnesstree.rules.authority import authority_of_turn
-from witnesstree.types.instant import to_iso
-from witnesstree.types.limits import MAX_IMPORT_LINE_BYTES
-from witnesstree.types.principal import Principal
+from witnesstree.types.instant import MAX_INSTANT, MIN_INSTANT, to_iso
+from witnesstree.types.limits import MAX_IMPORT_LINE_BYTES, MAX_YEAR, MIN_YEAR
+from witnesstree.types.message import check_text
+from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
-from witnesstree.types.trust import Authority, Op, Role, Trust
+from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Trust
 from witnesstree.types.wire import decode, encode, parse_json
 
 FORMAT_KEY = "witnesstree_export"
@@ -78,7 +79,8 @@ def split_input(data: object) -> list[object]:
             except (ValueError, RecursionError):
                 raise InputError("the import is not intact JSON", field="data") from None
         else:
-            return [line for line in text.splitlines() if line.strip()]
+            lines = [line.removesuffix("\r") for line in text.split("\n")]  # not splitlines: U+2028 may stand inside a JSON string
+            return [line for line in lines if line.strip()]
     if not isinstance(data, Iterable) or isinstance(data, dict):
         raise InputError("an import is a list of messages, JSON lines, or an export of this program", field="data")
     return list(data)
@@ -203,9 +205,29 @@ def _read_record(body: object) -> Record:
     try:
         if not isinstance(body, dict):
             raise ValueError("shape")
-        return decode(base64.b64decode(body["record"], validate=True))
+        record = decode(base64.b64decode(body["record"], validate=True))
     except (Error, KeyError, TypeError, ValueError, binascii.Error):
         raise InputError("the line holds no intact record", field="record") from None
+    return check_record(record)
+
+
+def check_record(record: Record) -> Record:
+    """Return the record if every field is one that a verb could have written (threats T-D3, T-D5 and T-L1).
+
+    Raises:
+        InputError: naming the field.
+    """
+    if record.kind not in MEMORY_KINDS:
+        raise InputError("the record is bookkeeping, not a memory", field="kind")
+    check_text(record.text, "text")
+    for field in ("session", "scope", "name", "source", "agent", "subject", "predicate"):
+        if normalise_name(getattr(record, field), field, required=False) != getattr(record, field):
+            raise InputError(f"{field} is not in normal form", field=field)
+    for field in ("said_at", "valid_from", "valid_to", "expires_at"):
+        value = getattr(record, field)
+        if value is not None and not MIN_INSTANT <= value <= MAX_INSTANT:
+            raise InputError(f"{field} lies outside the years {MIN_YEAR} to {MAX_YEAR}", field=field)
+    return record
 
 
 def _is_signed_by_us(store: VerifiedStore, items: list[object], origin: str) -> bool:

@@ -33,6 +33,8 @@ class Choice:
 
     def __post_init__(self) -> None:
         """Refuse an empty or ambiguous choice: nothing is ever erased by default (threat T-I10)."""
+        if not isinstance(self.everything, bool):
+            raise InputError("everything must be true or false", field="everything")
         given = [self.memory_id is not None, self.session is not None, self.where is not None, self.everything]
         if sum(given) != 1:
             raise InputError("say what to forget: exactly one of id, session, where, everything", field="id")

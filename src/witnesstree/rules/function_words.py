@@ -14,7 +14,8 @@ GERMAN: Final = """
 ab aber als am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des die dies diese dir
 doch du durch ein eine einem einen einer es für hat hatte habe haben ich ihr ihre im in ist ja kann kein keine man
 mein meine meinem meinen meiner mich mir mit nach nicht noch nur ob oder ohne sein seine sich sie sind so über um und
-uns von vom vor war was wann warum wem wen wenn wer werden wie wir wird wo zu zum zur
+uns von vom vor war was wann warum welche welchem welchen welcher welches wem wen wenn wer werden wie wir wird wo zu
+zum zur
 """
 ROMANCE_AND_DUTCH: Final = """
 au aux avec ce ces dans de des du elle en est et il ils je la le les leur lui ma mais mes mon ne nous par pas pour qu

@@ -111,21 +111,23 @@ def compile_where(where: object) -> Where | None:
         return None
     count = [0]
 
-    def build(node: object) -> Where:
+    def build(node: object, depth: int = 0) -> Where:
+        if depth > MAX_WHERE_TERMS:
+            raise InputError(f"where is nested deeper than {MAX_WHERE_TERMS} levels", field="where")
         if not isinstance(node, Mapping) or not node:
             raise InputError("where must be a non-empty object", field="where")
-        parts = [clause(str(key), value) for key, value in node.items()]
+        parts = [clause(str(key), value, depth + 1) for key, value in node.items()]
         return parts[0] if len(parts) == 1 else lambda item: all(part(item) for part in parts)
 
-    def clause(key: str, value: object) -> Where:
+    def clause(key: str, value: object, depth: int) -> Where:
         if key in ("and", "or"):
             if not isinstance(value, list) or not value:
                 raise InputError(f"where: {key} takes a non-empty list", field="where")
-            parts = [build(item) for item in value]
+            parts = [build(item, depth) for item in value]
             choose = all if key == "and" else any
             return lambda item: choose(part(item) for part in parts)
         if key == "not":
-            inner = build(value)
+            inner = build(value, depth)
             return lambda item: not inner(item)
         tests = value if isinstance(value, Mapping) else {"eq": value}
         count[0] += len(tests)
@@ -211,7 +213,9 @@ def parse_filter(
     """
     chosen = None
     if kinds is not None:
-        words = [kinds] if isinstance(kinds, str) else list(kinds)  # type: ignore[call-overload]
+        if not isinstance(kinds, str | list | tuple | set | frozenset):
+            raise InputError("kinds must be a kind or a list of kinds", field="kinds")
+        words = [kinds] if isinstance(kinds, str) else list(kinds)
         chosen = frozenset(_word(word, MEMORY_KINDS, "kinds") for word in words)
     return Filter(
         now=now,

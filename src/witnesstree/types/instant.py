@@ -12,6 +12,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
+MIN_INSTANT: Final = (datetime(MIN_YEAR, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND
+MAX_INSTANT: Final = (datetime(MAX_YEAR, 12, 31, 23, 59, 59, 999999, tzinfo=UTC) - _EPOCH) // _MICROSECOND
+
+
 def parse_instant(value: object, field: str) -> int | None:
     """Return microseconds UTC of an aware datetime or ISO-8601 text with an offset; None stays None.
 
@@ -31,9 +35,10 @@ def parse_instant(value: object, field: str) -> int | None:
         raise InputError(f"{field} must be a datetime or ISO-8601 text, not {type(value).__name__}", field=field)
     if value.tzinfo is None or value.utcoffset() is None:
         raise InputError(f"{field} has no time zone; add an offset such as Z or +01:00", field=field)
-    if not MIN_YEAR < value.year < MAX_YEAR:
+    at = micros_of(value)
+    if not MIN_INSTANT <= at <= MAX_INSTANT:
         raise InputError(f"{field} lies outside the years {MIN_YEAR} to {MAX_YEAR}", field=field)
-    return micros_of(value)
+    return at
 
 
 def micros_of(instant: datetime) -> int:
