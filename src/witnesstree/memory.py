@@ -64,6 +64,7 @@ class Memory:
         clock: Clock = utc_now,
         unsafe_no_anchor: bool = False,
         create: bool = True,
+        examine: bool = False,
     ) -> Memory:
         """Open the memory at a place, making it if nothing was there before.
 
@@ -78,6 +79,7 @@ class Memory:
             clock: gives the present instant (for tests).
             unsafe_no_anchor: go without an anchor; an older copy put back can't be noticed then.
             create: make the store if it does not exist.
+            examine: open also what does not verify, for ``audit`` and ``repair``; every other verb still refuses.
 
         Raises:
             IntegrityError: what lies there is not what was written. InputError, StoreError: it can't be opened.
@@ -86,7 +88,13 @@ class Memory:
             raise InputError('on_tamper must be "raise" or "quarantine"', field="on_tamper")
         if anchor != "file":
             raise UnsupportedError('the only anchor is "file"', field="anchor")
-        terms = Terms(quarantine=on_tamper == "quarantine", use_anchor=not unsafe_no_anchor, create=create, clock=clock)
+        terms = Terms(
+            quarantine=on_tamper == "quarantine",
+            use_anchor=not unsafe_no_anchor,
+            create=create,
+            clock=clock,
+            examine=examine,
+        )
         names = {
             "user": normalise_name(user, "user", required=False),
             "agent": normalise_name(agent, "agent", required=False),

@@ -152,7 +152,8 @@ STORE_EDITS: dict[str, Edit] = {
         "INSERT INTO memory SELECT 1000000, owner, CAST(replace(content, 'DE89', 'XX00') AS BLOB), seal FROM memory WHERE seq = 4"
     ),
     "T-C6 another owner's row moved here": sql(
-        "UPDATE memory SET owner = (SELECT owner FROM memory WHERE seq = 4) WHERE seq = (SELECT max(seq) FROM memory m2 WHERE m2.owner != (SELECT owner FROM memory WHERE seq = 4) AND m2.seq < 30)"
+        "UPDATE memory SET owner = (SELECT owner FROM memory WHERE seq = 4) WHERE seq = (SELECT max(seq)"
+        " FROM memory m2 WHERE m2.owner != (SELECT owner FROM memory WHERE seq = 4) AND m2.seq < 30)"
     ),
     "T-C6 another owner's bytes in this row": sql(
         "UPDATE memory SET content = (SELECT content FROM memory WHERE owner != (SELECT owner FROM memory WHERE seq = 4) AND seq > 9"
@@ -211,7 +212,8 @@ PLANTED: dict[str, Edit] = {
     ),
     "collation on a column": sql(
         "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET sql = replace(sql, 'owner BLOB NOT NULL', 'owner BLOB NOT NULL COLLATE NOCASE') WHERE name='memory'",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'owner BLOB NOT NULL', 'owner BLOB NOT NULL COLLATE NOCASE')"
+        " WHERE name = 'memory'",
     ),
     "user version raised": sql("PRAGMA user_version = 99"),
     "application id changed": sql("PRAGMA application_id = 7"),

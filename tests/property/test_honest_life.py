@@ -1,4 +1,4 @@
-"""No false alarm in an honest life (I8): random operations, two processes, kill -9, rotation, backup, restore, repair, re-opening."""
+"""No false alarm in an honest life (I8): random operations, two processes, kill -9, rotation, backup, restore, repair."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def start(store: Path, seed: int, operations: int, acknowledged: Path) -> subpro
 
 
 def live_and_die(store: Path, folder: Path, dice: random.Random, *, operations: int, kills: int) -> list[list[list[object]]]:
-    """Run pairs of processes, kill -9 one of them at a random line of its life, again and again; return what each acknowledged."""
+    """Run pairs of processes, kill -9 one of each at a random line of its life; return what each acknowledged."""
     facts = []
     for round_number in range(kills):
         logs = [folder / f"log-{round_number}-{n}" for n in (0, 1)]

@@ -1,7 +1,7 @@
 """A small world with three owners, and the one question that every attack is judged by.
 
-After an edit each public read must refuse with an ``IntegrityError``, or give exactly what the clean store gives. Anything else is
-a silent lie (or a raw exception), and the attack has won.
+After an edit each public read must refuse with an ``IntegrityError``, or give exactly what the clean store gives. Anything else
+is a silent lie (or a raw exception), and the attack has won.
 """
 
 from __future__ import annotations

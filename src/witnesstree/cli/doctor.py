@@ -65,5 +65,5 @@ def _accept(door: Door, size: str, root: str) -> None:
     done = accept_head(door.store, Home.at(read_settings()), size=int(size), root=root, clock=utc_now)
     lines = [f"accepted and logged; the anchor remembers SIZE {done.size} ROOT {done.root}"]
     if done.erased_again:
-        lines.append(f"{done.erased_again} memories that were erased before had come back and were erased again")
+        lines.append(f"erased again, since they were erased before and had come back: {done.erased_again}")
     door.tell({"size": done.size, "root": done.root, "erased_again": done.erased_again}, lines)

@@ -33,7 +33,7 @@ def report_lines(report: AuditReport) -> list[str]:
 @QUARANTINE
 def audit_command(door: Door, *, quarantine: bool) -> int:
     """Check log, head, anchor, every row, owner map and schema, and report every finding; exit code 6 if there is one."""
-    with door.open(quarantine=quarantine, for_user=False) as memory, terminal.Progress("rows checked") as progress:
+    with door.open(quarantine=quarantine, examine=True, for_user=False) as memory, terminal.Progress("rows checked") as progress:
         report = memory.audit(progress=progress.show)
     door.tell(report.to_dict(), report_lines(report))
     return 0 if report.ok else IntegrityError.exit_code
@@ -63,7 +63,7 @@ def checkpoint_command(door: Door, *, output: str | None, quarantine: bool) -> N
 @click.command("repair", cls=Verb)
 def repair_command(door: Door) -> int:
     """Rebuild indexes and owner map from rows that verify; say what needs a backup, then with exit code 6."""
-    with door.open(for_user=False) as memory:
+    with door.open(examine=True, for_user=False) as memory:
         left = memory.repair()
     lines = problem_lines(left) or [f"{terminal.painted('ok', 'green')}  nothing is left to repair"]
     door.tell({"ok": not left, "problems": [problem.to_dict() for problem in left]}, lines)

@@ -62,18 +62,20 @@ class Door:
             raise InputError(f"say whose memory: --user NAME, or set {USER_VARIABLE}", field="user")
         return user
 
-    def open(self, *, create: bool = False, quarantine: bool = False, for_user: bool = True) -> Memory:
+    def open(self, *, create: bool = False, quarantine: bool = False, examine: bool = False, for_user: bool = True) -> Memory:
         """Open the memory of this command.
 
         Args:
             create: make the store if there is none.
             quarantine: withhold what does not verify instead of refusing.
+            examine: open also what does not verify, to audit or repair it.
             for_user: the command is about one user's memory, who must be named.
         """
         store, user = self.store, self.user if for_user else None
         from witnesstree.memory import Memory  # numpy and the driver behind it take 0.3 s, which --help need not pay
 
-        return Memory.open(store, user=user, create=create, on_tamper="quarantine" if quarantine else "raise")
+        on_tamper = "quarantine" if quarantine else "raise"
+        return Memory.open(store, user=user, create=create, on_tamper=on_tamper, examine=examine)
 
     def tell(self, value: Any, lines: Iterable[str]) -> None:
         """Write a result: as JSON if that was asked for, else as lines for a person."""

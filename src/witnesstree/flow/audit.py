@@ -204,7 +204,7 @@ def _check_map(store: VerifiedStore, snapshot: Snapshot, trusted: TrustedHead, t
         if leaf.owner != owner or leaf.count != tally.counts.get(owner, 0) or leaf.digest != total:
             tally.add("owner_incomplete", f"owner {owner.hex()}", "this owner's rows are not the ones that were signed")
     for owner in tally.sums:
-        tally.add("row_forged", f"owner {owner.hex()}", "rows of an owner whom the signed map does not know")
+        tally.add("owner_unknown", f"owner {owner.hex()}", "rows of an owner whom the map does not know; run 'wtree repair'")
 
 
 def prove(store: VerifiedStore, memory_id: object, principal: Principal) -> str:
@@ -265,7 +265,7 @@ def repair(store: VerifiedStore) -> tuple[Problem, ...]:
     """
     store.master.require_signer()
     store.store.rebuild()
-    derived = {"derived_damaged", "map_altered", "owner_incomplete", "row_resurrected"}
+    derived = {"derived_damaged", "map_altered", "owner_incomplete", "owner_unknown", "row_resurrected"}
     found = audit(store).problems
     lost = tuple(problem for problem in found if problem.reason not in derived)
     if lost or not any(problem.reason in derived - {"derived_damaged"} for problem in found):
@@ -315,3 +315,4 @@ def rewrite(store: VerifiedStore, op: Op, payload: bytes, *, skip: Iterable[int]
         snapshot.append(batch)
     if store.anchor is not None:
         store.anchor.advance(after.state)
+    store.scrub()

@@ -23,6 +23,7 @@ from witnesstree.proof.keys import StoreKeys
 from witnesstree.types.limits import CACHE_MIN_ROWS
 
 MAGIC: Final = b"WTC1"
+CACHE_MIN_CHANGE: Final = 1000
 
 
 class ViewCache:
@@ -59,7 +60,7 @@ class ViewCache:
     def save(self, view: View) -> None:
         """Write an owner's view if it is large and changed enough to be worth it; a full disk is no error here."""
         count = sum(1 for _ in view.alive())
-        if count < CACHE_MIN_ROWS or view.withheld or abs(count - view.saved_rows) < max(1000, count // 20):
+        if count < CACHE_MIN_ROWS or view.withheld or abs(count - view.saved_rows) < max(CACHE_MIN_CHANGE, count // 20):
             return
         head, arrays = view.dump()
         header = MAGIC + view.owner + hashlib.sha256(view.leaf.epoch).digest()

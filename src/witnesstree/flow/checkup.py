@@ -103,13 +103,22 @@ def check_store(url: str, home: Home) -> Iterator[Check]:
         yield Check("place", False, str(error), "" if pinned is None else _GONE)
         return
     try:
+        yield from _check_schema(store)
         with store.read() as snapshot:
             store_id = snapshot.head().store_id
         yield from _check_open_store(store, store_id, home, pinned)
     except Error as error:
-        yield Check("store", False, str(error), "wtree restore a backup to another place")
+        yield Check("store", False, str(error), "wtree audit says more; what wtree repair can't rebuild needs wtree restore")
     finally:
         store.close()
+
+
+def _check_schema(store: Store) -> Iterator[Check]:
+    problems = list(store.problems(deep=False))
+    for problem in problems:
+        yield Check("schema", False, problem, "wtree audit, then wtree repair; chmod 600 where a mode is meant")
+    if not problems:
+        yield Check("schema", True, "exactly what this program made")
 
 
 _GONE = "put the right file back, or wtree restore a backup; if it was removed on purpose: wtree doctor --forget-place"
@@ -123,11 +132,6 @@ def _check_open_store(store: Store, store_id: bytes, home: Home, pinned: bytes |
     else:
         known = "a backup, read-only" if store.is_backup else "known" if pinned is not None else "not yet known to this home"
         yield Check("place", True, f"{store.place}, {known}")
-    problems = list(store.problems(deep=False))
-    for problem in problems:
-        yield Check("schema", False, problem, "wtree audit, then wtree repair; chmod 600 where a mode is meant")
-    if not problems:
-        yield Check("schema", True, "exactly what this program made")
     master, trusted = None, None
     try:
         master, trusted = _open_head(store, store_id, home)

@@ -79,7 +79,9 @@ def split_input(data: object) -> list[object]:
             except (ValueError, RecursionError):
                 raise InputError("the import is not intact JSON", field="data") from None
         else:
-            lines = [line.removesuffix("\r") for line in text.split("\n")]  # not splitlines: U+2028 may stand inside a JSON string
+            lines = [
+                line.removesuffix("\r") for line in text.split("\n")
+            ]  # not splitlines: U+2028 may stand inside a JSON string
             return [line for line in lines if line.strip()]
     if not isinstance(data, Iterable) or isinstance(data, dict):
         raise InputError("an import is a list of messages, JSON lines, or an export of this program", field="data")

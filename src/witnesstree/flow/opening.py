@@ -13,7 +13,7 @@ from pathlib import Path
 from witnesstree.anchors.base import Anchor
 from witnesstree.anchors.file import FileAnchor
 from witnesstree.anchors.state import StateFolder
-from witnesstree.errors import ConflictError, InputError, LogError, NotFoundError
+from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, NotFoundError
 from witnesstree.flow.audit import system_record
 from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.forget import settle_cut_off
@@ -59,12 +59,14 @@ class Terms:
         use_anchor: remember the head outside the store; without it a rollback can't be seen.
         create: make the store if nothing is at an unpinned place.
         clock: gives the present instant.
+        examine: open also what does not verify, so that it can be audited and repaired; every other verb still refuses.
     """
 
     quarantine: bool = False
     use_anchor: bool = True
     create: bool = True
     clock: Clock = utc_now
+    examine: bool = False
 
 
 def open_verified(url: str, home: Home, terms: Terms) -> VerifiedStore:
@@ -151,8 +153,7 @@ def wrap(store: Store, home: Home, terms: Terms, *, pinned: bytes | None) -> Ver
     Raises:
         LogError: another store than the pinned one, a backup in its place, or a head that does not verify.
     """
-    with store.read() as snapshot:
-        store_id = snapshot.head().store_id
+    store_id = _id_of(store, pinned=pinned, examine=terms.examine)
     if len(store_id) != 16 or (pinned is not None and pinned != store_id):
         raise LogError(
             f"{store.place} holds another store than the one that belongs there; put the right one back,"
@@ -179,6 +180,8 @@ def wrap(store: Store, home: Home, terms: Terms, *, pinned: bytes | None) -> Ver
         rotated=partial(home.keyring.candidates, store_id),
         adopt=partial(home.keyring.promote, store_id),
     )
+    if terms.examine:
+        return verified
     with verified.reading():
         pass
     if not store.is_backup:
@@ -186,6 +189,17 @@ def wrap(store: Store, home: Home, terms: Terms, *, pinned: bytes | None) -> Ver
     if pinned is None and not store.is_backup:
         home.state.pin(store.place, store_id)
     return verified
+
+
+def _id_of(store: Store, *, pinned: bytes | None, examine: bool) -> bytes:
+    """Return the id that the store shows; the pinned one if it is to be examined and can't show any."""
+    try:
+        with store.read() as snapshot:
+            return snapshot.head().store_id
+    except IntegrityError:
+        if not examine or pinned is None:
+            raise
+        return pinned
 
 
 def _anchor(home: Home, store: Store, master: MasterKey, store_id: bytes, *, is_pinned: bool) -> Anchor | None:

@@ -131,7 +131,7 @@ def verify_checkpoint(note: bytes, store_id: bytes, public_key: bytes) -> Checkp
         checkpoint = parse_checkpoint(verify_note(note, origin, public_key))
     except PackError as error:
         raise LogError(
-            f"the store's signed head does not verify ({error}): it was altered, or this home holds another key; run 'wtree doctor'",
+            f"the store's signed head does not verify ({error}): it was altered or this home has another key; run 'wtree doctor'",
             reason="head_invalid",
         ) from None
     if checkpoint.origin != origin:

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 import apsw
 
 from witnesstree.errors import ConflictError, Error, InputError, IntegrityError, LogError, StoreError, UnsupportedError
+from witnesstree.stores import sqlite_queries as queries
 from witnesstree.stores import sqlite_schema as schema
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
@@ -22,7 +23,6 @@ from witnesstree.types.record import SealedRecord
 MINIMUM_SQLITE: Final = 3_054_000
 SCRUB_TIMEOUT_MS: Final = 250
 
-_ROW = "SELECT seq, ifnull(CAST(owner AS BLOB), x''), ifnull(CAST(content AS BLOB), x''), ifnull(CAST(seal AS BLOB), x'') FROM memory"
 _make_row = SealedRecord._make
 
 
@@ -35,60 +35,57 @@ class SqliteSnapshot:
 
     def head(self) -> Head:
         """Return the head."""
-        row = self._run(
-            "SELECT ifnull(CAST(store_id AS BLOB), x''), ifnull(CAST(note AS BLOB), x''), ifnull(CAST(frontier AS BLOB), x'') FROM head WHERE one = 1"
-        ).fetchone()
+        row = self._run(queries.HEAD).fetchone()
         if row is None:
             raise LogError("the store has no head any more; restore a backup", reason="head_missing")
         return Head(*row)
 
     def entries(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield log entries ascending."""
-        query = "SELECT ifnull(CAST(entry AS BLOB), x'') FROM log WHERE seq >= ? AND seq < ? ORDER BY seq"
-        return (row[0] for row in self._run(query, (start, stop)))
+        return (row[0] for row in self._run(queries.ENTRIES, (start, stop)))
 
     def rows(self, seqs: Sequence[int]) -> Iterator[SealedRecord]:
         """Yield the rows at these positions."""
         for seq in seqs:
-            row = self._run(_ROW + " WHERE seq = ?", (seq,)).fetchone()
+            row = self._run(queries.ROW_AT, (seq,)).fetchone()
             if row is not None:
                 yield _make_row(row)
 
     def owner_rows(self, owner: bytes, after: int = -1) -> Iterator[SealedRecord]:
         """Yield the owner's rows ascending."""
-        return map(_make_row, self._run(_ROW + " WHERE owner = ? AND seq > ? ORDER BY seq", (owner, after)))
+        return map(_make_row, self._run(queries.ROWS_OF_OWNER, (owner, after)))
 
     def all_rows(self) -> Iterator[SealedRecord]:
         """Yield every row ascending, read from the table itself and not through an index."""
-        return map(_make_row, self._run(_ROW + " NOT INDEXED ORDER BY seq"))
+        return map(_make_row, self._run(queries.ALL_ROWS))
 
     def leaf(self, owner: bytes) -> bytes | None:
         """Return an owner's leaf."""
-        row = self._run("SELECT ifnull(CAST(leaf AS BLOB), x'') FROM leaf WHERE owner = ?", (owner,)).fetchone()
+        row = self._run(queries.LEAF, (owner,)).fetchone()
         return None if row is None else cast(bytes, row[0])
 
     def leaves(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield every leaf."""
         return cast(
             Iterator[tuple[bytes, bytes]],
-            self._run("SELECT ifnull(CAST(owner AS BLOB), x''), ifnull(CAST(leaf AS BLOB), x'') FROM leaf ORDER BY owner"),
+            self._run(queries.LEAVES),
         )
 
     def node(self, path: bytes) -> bytes | None:
         """Return one node of the owner map."""
-        row = self._run("SELECT ifnull(CAST(node AS BLOB), x'') FROM node WHERE path = ?", (path,)).fetchone()
+        row = self._run(queries.NODE, (path,)).fetchone()
         return None if row is None else cast(bytes, row[0])
 
     def nodes(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield every node."""
         return cast(
             Iterator[tuple[bytes, bytes]],
-            self._run("SELECT ifnull(CAST(path AS BLOB), x''), ifnull(CAST(node AS BLOB), x'') FROM node ORDER BY path"),
+            self._run(queries.NODES),
         )
 
     def log_positions(self) -> int:
         """Return the number of stored log entries."""
-        return cast(int, self._run("SELECT count(*) FROM log").fetchall()[0][0])
+        return cast(int, self._run(queries.LOG_POSITIONS).fetchall()[0][0])
 
     def append(self, batch: Batch) -> None:
         """Apply one batch inside the open transaction."""
