@@ -156,8 +156,8 @@ STORE_EDITS: dict[str, Edit] = {
         " FROM memory m2 WHERE m2.owner != (SELECT owner FROM memory WHERE seq = 4) AND m2.seq < 30)"
     ),
     "T-C6 another owner's bytes in this row": sql(
-        "UPDATE memory SET content = (SELECT content FROM memory WHERE owner != (SELECT owner FROM memory WHERE seq = 4) AND seq > 9"
-        " LIMIT 1) WHERE seq = 4"
+        "UPDATE memory SET content = (SELECT content FROM memory WHERE owner != (SELECT owner FROM memory WHERE seq = 4)"
+        " AND seq > 9 LIMIT 1) WHERE seq = 4"
     ),
     "T-C7 oldest bytes in the newest row": sql(
         "UPDATE memory SET content = (SELECT content FROM memory WHERE seq = 2), seal = (SELECT seal FROM memory WHERE seq = 2)"

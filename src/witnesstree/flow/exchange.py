@@ -23,7 +23,7 @@ from witnesstree.types.message import check_text
 from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
-from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Trust
+from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status, Trust
 from witnesstree.types.wire import decode, encode, parse_json
 
 FORMAT_KEY = "witnesstree_export"
@@ -260,8 +260,9 @@ def _chain_writer(
         changes = []
         new_ids = {old: secrets.token_bytes(16) for old in chains}
         for old, versions in chains.items():
-            known = view.current(old) or view.with_fingerprint(_origin_print(origin, old))
-            known = known or (view.with_fingerprint(versions[0].fingerprint) if is_ours else None)
+            known = view.with_fingerprint(_origin_print(origin, old))
+            if is_ours:
+                known = view.current(old) or known or view.with_fingerprint(versions[0].fingerprint)
             if known is not None:
                 changes.append(Change(known.id.hex(), known.version, "duplicate"))
                 continue
@@ -296,6 +297,7 @@ def _adopted(record: Record, arrival: Arrival, new_ids: dict[bytes, bytes], *, i
     return record.with_changes(
         id=new_ids[record.id],
         op=Op.IMPORT,
+        status=Status.HELD if arrival.hold and record.status is Status.ACTIVE else record.status,
         authority=record.authority if is_ours else min(cap, record.authority),
         trust=Trust.CANDIDATE,
         recorded_at=at,
