@@ -36,7 +36,7 @@ class Figure:
     def line(self) -> str:
         """Return the figure as one line."""
         verdict = {None: "reported", True: "met", False: "MISSED"}[self.met]
-        return f"{self.bar}  {self.name:<58} {number(self.value):>9} {self.unit:<12} {self.limit_text:<20} {verdict}"
+        return f"{self.bar}  {self.name:<62} {number(self.value):>9} {self.unit:<12} {self.limit_text:<20} {verdict}"
 
 
 def number(value: float) -> str:

@@ -55,7 +55,7 @@ def test_absent_words_find_nothing_of_other_scripts(memory: Memory, query: str):
 
 LITERAL = {
     "don't": "I don't eat fish",
-    "a/b": "the ratio a/b is high",
+    "km/h": "drives at 90 km/h only",
     "multi-agent": "a multi-agent system",
     "user@example.com": "mail user@example.com first",
     "C++": "writes C++ daily",
@@ -199,7 +199,7 @@ def test_text_is_kept_byte_for_byte(memory: Memory, text: str):
 
 
 @pytest.mark.parametrize(
-    "filler", ["plain words of a long talk ", "很长的谈话里有很多字", "word<|endoftext|> ", "<|im_start|>system\n"]
+    "filler", ["plain words of a long talk ", "很长的谈话里有很多字" * 5, "words <|endoftext|> more words ", "<|im_start|>system\n"]
 )
 def test_fact_at_the_end_of_a_long_message_is_found(memory: Memory, filler: str):
     """Case S-07: 60,000 words, or as many Chinese characters, and the last line is still found, quoted and answered."""

@@ -17,6 +17,8 @@ from tests.house.source_tree import (
 ENVIRONMENT_NAMES = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 ENVIRONMENT_OPTIONS = {"envvar", "auto_envvar_prefix"}  # click's own ways to read the environment
 
+# Outside of stores, and why.
+SQL_ELSEWHERE = {"testing/tamper.py": "plays the attacker, who edits the file behind the program's back"}
 SQL_DRIVERS = {"apsw", "sqlite3", "psycopg", "psycopg2", "asyncpg", "sqlalchemy"}
 # A string that begins like a statement. Upper or lower case, but not mixed: "Select a scope from ..." is a sentence.
 SQL_STARTS = (
@@ -65,7 +67,7 @@ def test_sql_is_only_in_stores():
     wrong = [
         shown(path, node)
         for path in python_files(PACKAGE)
-        if PACKAGE / "stores" not in path.parents
+        if PACKAGE / "stores" not in path.parents and path.relative_to(PACKAGE).as_posix() not in SQL_ELSEWHERE
         for node in sql_places(parsed(path))
     ]
     assert not wrong, f"SQL and its drivers belong under stores: {wrong}"

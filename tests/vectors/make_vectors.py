@@ -24,6 +24,7 @@ from witnesstree.proof.encoding import Entry, row_entry
 from witnesstree.proof.keys import MasterKey, SeedSigner, StoreKeys, hkdf
 from witnesstree.proof.receipt import make_proof, make_receipt
 from witnesstree.proof.seal import make_seal
+from witnesstree.types.limits import MAX_METADATA_BYTES
 from witnesstree.types.record import Record, Span
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 from witnesstree.types.wire import HEADER, encode
@@ -216,6 +217,7 @@ def refused_records() -> list[tuple[str, bytes]]:
         ("metadata: a string", with_metadata(b'"a"')),
         ("metadata: null", with_metadata(b"null")),
         ("metadata: two values", with_metadata(b'{"a":1}{"a":1}')),
+        ("metadata: a byte above the limit", with_metadata(b'{"a":"' + b"x" * (MAX_METADATA_BYTES - 7) + b'"}')),
     ]
 
 

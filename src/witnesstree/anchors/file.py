@@ -43,7 +43,7 @@ class FileAnchor:
         self._store_id = store_id
         self._synced_at = time.monotonic()
         self._dirty = False
-        self._last: tuple[bytes, AnchorState | None] = (b"", None)
+        self._seen: tuple[bytes, list[AnchorState | None]] = (b"", [None, None])
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -52,21 +52,26 @@ class FileAnchor:
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""
         try:
-            data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+            return self._newest(self._slots())
         except OSError as error:
             raise StoreError(f"the anchor {self.path} can't be read: {error.strerror}", reason="anchor_failed") from error
-        if data != self._last[0]:
-            self._last = (data, self._newest(data))
-        return self._last[1]
 
-    def _newest(self, data: bytes) -> AnchorState | None:
-        if not data:
-            return None
-        slots = [self._decode(data[:SLOT_BYTES]), self._decode(data[SLOT_BYTES:])]
-        good = [slot for slot in slots if slot is not None]
-        if not good:
-            raise LogError(f"the anchor {self.path} is damaged; run 'wtree doctor'", reason="anchor_invalid")
-        return max(good, key=lambda slot: slot.size)
+    def _slots(self) -> list[AnchorState | None]:
+        """Return both slots; bytes that were seen before are not decoded again."""
+        data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+        if data != self._seen[0]:
+            slots = [self._decode(data[:SLOT_BYTES]), self._decode(data[SLOT_BYTES:])]
+            if data and slots == [None, None]:
+                raise LogError(f"the anchor {self.path} is damaged; run 'wtree doctor'", reason="anchor_invalid")
+            self._seen = (data, slots)
+        return self._seen[1]
+
+    @staticmethod
+    def _newest(slots: list[AnchorState | None]) -> AnchorState | None:
+        first, second = slots
+        if first is None or second is None:
+            return first or second
+        return first if first.size >= second.size else second
 
     def _decode(self, slot: bytes) -> AnchorState | None:
         try:
@@ -101,23 +106,32 @@ class FileAnchor:
     def advance(self, state: AnchorState) -> None:
         """Remember a later head in the older slot; sync at most once a second."""
         with self._locked():
-            data = os.pread(self._file, 2 * SLOT_BYTES, 0)
-            current = self._newest(data)
+            slots = self._slots()
+            current = self._newest(slots)
             if current is not None and current.size >= state.size:
                 if current.size == state.size and current.root != state.root:
                     raise LogError("the anchor remembers another history of the same length", reason="fork")
                 return
-            first = self._decode(data[:SLOT_BYTES])
-            older = 0 if first is None or (first is not current and current is not None and first.size < current.size) else 1
-            os.pwrite(self._file, self._encode(state), older * SLOT_BYTES)
-            self._dirty = True
+            older = 1 if slots[0] is not None and slots[0] is current else 0
+            self._put(older, state)
             if current is None or time.monotonic() - self._synced_at >= SYNC_EVERY_S:
                 self._sync()
+
+    def _put(self, slot: int, state: AnchorState) -> None:
+        """Overwrite one slot and remember what both hold now."""
+        data, slots = self._seen
+        fresh = self._encode(state)
+        os.pwrite(self._file, fresh, slot * SLOT_BYTES)
+        whole = data.ljust(slot * SLOT_BYTES, b"\x00")
+        whole = whole[: slot * SLOT_BYTES] + fresh + whole[(slot + 1) * SLOT_BYTES :]
+        self._seen = (whole, [state if number == slot else slots[number] for number in (0, 1)])
+        self._dirty = True
 
     def replace(self, state: AnchorState) -> None:
         """Remember this head in both slots."""
         with self._locked():
             os.pwrite(self._file, self._encode(state) * 2, 0)
+            self._seen = (b"", [None, None])
             self._sync()
 
     def _sync(self) -> None:

@@ -34,7 +34,7 @@ def doctor_command(door: Door, *, forgets: bool, head: tuple[str, str] | None) -
         _accept(door, *head)
         return 0
     checks = list(check_home(read_settings()))
-    if door.has_store and all(check.ok or check.name != "state folder" for check in checks):
+    if door.has_store and all(check.ok or check.name != "home" for check in checks):
         checks += check_store(door.store, Home.at(read_settings()))
     is_ok = all(check.ok for check in checks)
     door.tell({"ok": is_ok, "checks": [check.to_dict() for check in checks]}, _lines(checks))
@@ -54,7 +54,7 @@ def _lines(checks: list[Check]) -> list[str]:
 def _forget(door: Door) -> None:
     place = place_of(door.store)
     terminal.warn(f"To let any store, or none, be at this place from now on, type it: {terminal.one_line(place)}")
-    typed = sys.stdin.readline().rstrip("\n")
+    typed = "" if sys.stdin is None else sys.stdin.buffer.readline().decode(errors="surrogateescape").rstrip("\n")
     forget_place(door.store, Home.at(read_settings()), typed)
     door.tell({"forgotten": place}, [f"forgotten: {terminal.one_line(place)}"])
 

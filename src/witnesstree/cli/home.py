@@ -8,7 +8,7 @@ import click
 
 from witnesstree.cli import terminal
 from witnesstree.cli.proving import report_lines
-from witnesstree.cli.verb import Door, Verb, deliver
+from witnesstree.cli.verb import Door, Verb, as_text, deliver, read_file
 from witnesstree.config import read_settings
 from witnesstree.errors import InputError
 from witnesstree.flow.opening import Home
@@ -68,7 +68,7 @@ def _phrase_lines(phrase: str) -> list[str]:
 def _read_phrase() -> str:
     if terminal.is_tty(sys.stdin):
         return str(click.prompt("recovery phrase", hide_input=True, err=True))
-    return sys.stdin.read()
+    return as_text(read_file("-"), "the phrase")
 
 
 @click.group("keys", invoke_without_command=True)

@@ -81,7 +81,7 @@ def import_command(door: Door, files: tuple[str, ...], **options: Any) -> int:
     """
     if files.count("-") > 1:
         raise InputError("standard input can be read once only", field="files")
-    loaded = [(name, read_file(name)) for name in files]
+    loaded = [("standard input" if name == "-" else name, read_file(name)) for name in files]
     tally = _Tally()
     with door.open(create=True) as memory:
         for name, data in loaded:
@@ -101,12 +101,11 @@ def _import_one(memory: Memory, name: str, data: bytes, tally: _Tally, options: 
     items = _split(name, data, tally)
     if not items.size and not items.lines and not items.data:
         return
-    shown = "standard input" if name == "-" else name
     try:
-        with terminal.Progress(f"importing {shown}", items.size) as progress:
+        with terminal.Progress(f"importing {name}", items.size) as progress:
             result = memory.import_(items.data, progress=progress.show, **options)
     except InputError as error:
-        raise InputError(f"{shown}: {error}", field="files") from None
+        raise InputError(f"{name}: {error}", field="files") from None
     warn_if_behind(result)
     tally.take(result)
     for rejected in result.rejected:

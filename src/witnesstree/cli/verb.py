@@ -121,6 +121,8 @@ def read_file(name: str) -> bytes:
     Raises:
         InputError: it can't be read.
     """
+    if name == "-" and sys.stdin is None:
+        raise InputError("standard input is closed", field="file")
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except (OSError, ValueError) as error:

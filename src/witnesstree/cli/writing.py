@@ -6,7 +6,7 @@ import click
 
 from witnesstree.cli import terminal
 from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, parse_option, read_stdin
-from witnesstree.types.message import Message
+from witnesstree.types.message import Message, check_message
 from witnesstree.types.result import AddResult, Change
 
 
@@ -42,6 +42,7 @@ def add_command(
     about = parse_option(metadata, "metadata") or {}
     words = read_stdin().removesuffix("\n") if text == "-" else text
     message = Message(words, role=role, name=name, at=at, id=source_id, session=session, metadata=about)
+    check_message(message)  # before a store is made for it
     with door.open(create=True) as memory:
         result = memory.add(message, agent=agent, scope=scope, hold=hold)
     warn_if_behind(result)

@@ -53,7 +53,7 @@ def check_home(settings: Settings) -> Iterator[Check]:
     try:
         home = Home.at(settings)
     except Error as error:
-        yield Check("state folder", False, str(error), "make its parent writable, or set WITNESSTREE_HOME to another folder")
+        yield Check("home", False, str(error), "make its parent writable, or set WITNESSTREE_HOME to another folder")
         return
     yield _check_folder("state folder", settings.state)
     if settings.cache.exists():

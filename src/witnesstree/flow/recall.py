@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,9 @@ from witnesstree.types.record import Record
 from witnesstree.types.result import Hit, Memo, Page, SearchResult, memo_fields
 from witnesstree.types.trust import Status
 from witnesstree.types.wire import decode
+
+FIRST_SORTED = 64
+"""Best documents that are sorted before the rest is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,21 +177,26 @@ def integrity_of(store: VerifiedStore, withheld: int) -> str:
 
 def ranked(view: View, terms: Sequence[str], wanted: Filter) -> Iterator[tuple[float, RowFacts]]:
     """Yield (score, version) of every matching memory, best first; the filter decides before ranking (threat T-I1)."""
-    visible = visible_to(view, wanted)
-    scores = view.words.scores(terms, visible)
+    scores = view.words.scores(terms, visible_to(view, wanted))
     matching = np.flatnonzero(scores)
-    order: NDArray[np.int64] = matching[np.argsort(-scores[matching], kind="stable")]
-    start = 0
-    while start < len(order):
-        top = scores[order[start]]
-        end = start + 1
-        while end < len(order) and scores[order[end]] == top:
-            end += 1
-        tied = [row for row in (view.rows[document] for document in order[start:end].tolist()) if row is not None]
-        tied.sort(key=lambda facts: order_key(0.0, facts.authority, facts.trust, facts.seq))
-        for facts in tied:
-            yield float(top), facts
-        start = end
+    for part in _best_first(scores, matching):
+        order = part[np.argsort(-scores[part], kind="stable")].tolist()
+        for score, documents in groupby(order, key=lambda document: float(scores[document])):
+            tied = [row for row in (view.rows[document] for document in documents) if row is not None]
+            tied.sort(key=lambda facts: order_key(score, facts.authority, facts.trust, facts.seq))
+            for facts in tied:
+                yield score, facts
+
+
+def _best_first(scores: NDArray[np.float32], matching: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the matching documents in parts, all of an earlier one scoring higher than all of a later one."""
+    if len(matching) <= 4 * FIRST_SORTED:
+        yield matching
+        return
+    found = scores[matching]
+    bound = np.partition(found, len(found) - FIRST_SORTED)[len(found) - FIRST_SORTED]
+    yield matching[found >= bound]
+    yield matching[found < bound]
 
 
 def visible_to(view: View, wanted: Filter) -> NDArray[np.bool_]:

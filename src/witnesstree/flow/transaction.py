@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -61,7 +61,16 @@ def read_leaf(keys: StoreKeys, snapshot: MapReader, map_root: bytes, owner: byte
 class Transaction:
     """Collects what one verb writes on top of a verified head."""
 
-    def __init__(self, keys: StoreKeys, signer: Signer, snapshot: MapReader, trusted: TrustedHead, *, at: int) -> None:
+    def __init__(
+        self,
+        keys: StoreKeys,
+        signer: Signer,
+        snapshot: MapReader,
+        trusted: TrustedHead,
+        *,
+        at: int,
+        known: Callable[[bytes], Leaf | None] = lambda owner: None,
+    ) -> None:
         """Begin on top of a verified head.
 
         Args:
@@ -70,8 +79,11 @@ class Transaction:
             snapshot: reads the owner map inside the same store transaction.
             trusted: the head that the batch builds on and the store must still have.
             at: instant of the transaction, microseconds UTC.
+            known: gives an owner's leaf if it was verified at this head already.
         """
         self.at = at
+        self.leaves_after: dict[bytes, Leaf] = {}
+        self._known = known
         self._keys = keys
         self._signer = signer
         self._snapshot = snapshot
@@ -88,6 +100,7 @@ class Transaction:
         self._reset = True
         self._map_root = EMPTY
         self._snapshot = EmptyMap()
+        self._known = lambda owner: None
 
     @property
     def next_seq(self) -> int:
@@ -97,7 +110,7 @@ class Transaction:
     def _owner(self, owner: bytes) -> _OwnerChange:
         change = self._owners.get(owner)
         if change is None:
-            leaf = read_leaf(self._keys, self._snapshot, self._map_root, owner)
+            leaf = self._known(owner) or read_leaf(self._keys, self._snapshot, self._map_root, owner)
             change = self._owners[owner] = _OwnerChange(leaf, [], [], leaf.last_seq)
         return change
 
@@ -165,6 +178,7 @@ class Transaction:
                 nonce=secrets.token_bytes(16),
                 epoch=epoch,
             )
+            self.leaves_after[owner] = moved
             leaves[owner] = moved.encode(self._keys)
         root, nodes = update_map(self._map_root, leaves, self._snapshot.node)
         commit_seq = self.next_seq

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol, TypeVar
 
 from witnesstree.anchors.base import Anchor, AnchorState
@@ -16,8 +17,10 @@ from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.transaction import Transaction, read_leaf
 from witnesstree.flow.view import View
+from witnesstree.proof.digest import Leaf
 from witnesstree.proof.keys import MasterKey, StoreKeys
 from witnesstree.stores.base import Snapshot, Store
+from witnesstree.types.batch import Batch
 from witnesstree.types.instant import micros_of
 from witnesstree.types.limits import MAX_VIEWS
 
@@ -241,7 +244,8 @@ class VerifiedStore:
         with self.store.write() as snapshot, self._lock:
             trusted = self._sync(snapshot, remembered)
             signer = self.master.require_signer()
-            transaction = Transaction(self.keys, signer, snapshot, trusted, at=self.now())
+            known = partial(self._known_leaf, trusted.map_root)
+            transaction = Transaction(self.keys, signer, snapshot, trusted, at=self.now(), known=known)
             result = build(transaction, Reading(self, snapshot, trusted))
             if not transaction.is_empty:
                 batch, after = transaction.batch()
@@ -251,10 +255,30 @@ class VerifiedStore:
         with self._lock:
             if self._trusted is trusted:
                 self._trusted = after
+                self._take_in(batch, transaction.leaves_after, trusted.map_root, after.map_root)
         behind = self._follow(after.state, remembered)
         if self.scrub_pending:
             self.scrub()
         return result, Written(after.size, behind)
+
+    def _known_leaf(self, map_root: bytes, owner: bytes) -> Leaf | None:
+        """Return an owner's leaf if its view was verified at this root."""
+        view = self._views.get(owner)
+        return view.leaf if view is not None and view.checked_root == map_root and view.leaf.count else None
+
+    def _take_in(self, batch: Batch, leaves: dict[bytes, Leaf], before: bytes, after: bytes) -> None:
+        """Let the views that stood at the head before follow what this process has just written."""
+        for owner, view in list(self._views.items()):
+            if view.checked_root != before:
+                continue
+            leaf = leaves.get(owner)
+            if leaf is None:
+                view.checked_root = after
+            elif view.withheld:
+                del self._views[owner]
+            else:
+                view.catch_up((row for row in batch.rows if row.owner == owner), leaf)
+                view.checked_root = after
 
     def _read_anchor_locked(self) -> AnchorState | None:
         with self._lock:

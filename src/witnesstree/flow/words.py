@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,18 @@ from witnesstree.rules.ranking import K1, STOP_WEIGHT, B, term_weight
 from witnesstree.rules.terms import is_topic, terms_of
 
 _MIN_TAIL = 256
+_REMOVED = 0
+"""Number that takes the place of an erased document's words."""
+
+
+class _Numbering(dict[str, int]):
+    """Gives each new term the next number; looking a term up this way is one step of C."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self) + 1 + self.dropped
+        return number
+
+    dropped = 0
 
 
 class WordIndex:
@@ -23,36 +34,26 @@ class WordIndex:
 
     def __init__(self) -> None:
         """Make an empty index."""
-        self.vocabulary: dict[str, int] = {}
-        self._terms: list[str | None] = []
-        self._alive: list[int] = []
-        self.flat: array[int] = array("I")
-        self.starts: array[int] = array("Q", [0])
+        self.vocabulary = _Numbering()
+        self._flat: array[int] = array("I")
+        self._starts: array[int] = array("Q", [0])
         self._sealed = 0
         self._offsets: NDArray[np.int64] = np.zeros(1, np.int64)
         self._documents: NDArray[np.uint32] = np.zeros(0, np.uint32)
-        self._counts: NDArray[np.uint16] = np.zeros(0, np.uint16)
+        self._counts: NDArray[np.float32] = np.zeros(0, np.float32)
         self._tail: dict[int, dict[int, int]] = {}
+        self._sizes: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         """Return the number of documents ever added."""
-        return len(self.starts) - 1
+        return len(self._starts) - 1
 
     def add(self, text: str) -> None:
         """Add the next document."""
-        known = self.vocabulary
-        numbers = []
-        for term in terms_of(text):
-            number = known.get(term)
-            if number is None:
-                number = known[term] = len(self._terms)
-                self._terms.append(term)
-                self._alive.append(0)
-            numbers.append(number)
-            self._alive[number] += 1
+        numbers = list(map(self.vocabulary.__getitem__, terms_of(text)))
         document = len(self)
-        self.flat.extend(numbers)
-        self.starts.append(len(self.flat))
+        self._flat.extend(numbers)
+        self._starts.append(len(self._flat))
         if self._sealed:
             for number in numbers:
                 slot = self._tail.setdefault(number, {})
@@ -60,44 +61,48 @@ class WordIndex:
 
     def remove(self, document: int) -> None:
         """Forget a document's words; a term that no other document holds leaves the vocabulary."""
-        for number in self.flat[self.starts[document] : self.starts[document + 1]]:
-            self._alive[number] -= 1
+        first, last = self._starts[document], self._starts[document + 1]
+        gone = set(self._flat[first:last])
+        self._flat[first:last] = array("I", [_REMOVED]) * (last - first)
+        for number in gone:
             self._tail.get(number, {}).pop(document, None)
-            if not self._alive[number]:
-                term = self._terms[number]
-                if term is not None:
-                    del self.vocabulary[term]
-                    self._terms[number] = None
+        left = np.bincount(np.frombuffer(self._flat, np.uint32), minlength=max(gone, default=0) + 1)
+        dead = {number for number in gone if not left[number]}
+        if dead:
+            for term in [term for term, number in self.vocabulary.items() if number in dead]:
+                del self.vocabulary[term]
+                self.vocabulary.dropped += 1
 
     def _lengths(self) -> NDArray[np.int64]:
         """Return the number of terms of every document."""
-        bounds = np.frombuffer(self.starts, np.uint64).astype(np.int64)
-        return bounds[1:] - bounds[:-1]
+        if len(self._sizes) != len(self):
+            bounds = np.frombuffer(self._starts, np.uint64).astype(np.int64)
+            self._sizes = bounds[1:] - bounds[:-1]
+        return self._sizes
 
     def _seal(self) -> None:
         """Turn everything added so far into sorted lists."""
-        flat = np.frombuffer(self.flat, np.uint32) if self.flat else np.zeros(0, np.uint32)
-        lengths = self._lengths()
-        total = len(lengths)
-        keys = flat.astype(np.int64) * max(total, 1) + np.repeat(np.arange(total, dtype=np.int64), lengths)
+        flat = np.array(self._flat, np.int64)
+        total = len(self)
+        keys = flat * max(total, 1) + np.repeat(np.arange(total, dtype=np.int64), self._lengths())
         pairs, counts = np.unique(keys, return_counts=True)
         self._documents = (pairs % max(total, 1)).astype(np.uint32)
-        self._counts = np.minimum(counts, 65535).astype(np.uint16)
-        bounds = np.arange(len(self._terms) + 1, dtype=np.int64) * max(total, 1)
-        self._offsets = np.searchsorted(pairs, bounds)
+        self._counts = counts.astype(np.float32)
+        terms = len(self.vocabulary) + self.vocabulary.dropped + 2
+        self._offsets = np.searchsorted(pairs, np.arange(terms, dtype=np.int64) * max(total, 1))
         self._tail = {}
         self._sealed = total
 
-    def _postings(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        documents: NDArray[Any] = np.zeros(0, np.uint32)
-        counts: NDArray[Any] = np.zeros(0, np.uint16)
+    def _postings(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        documents: NDArray[np.uint32] = np.zeros(0, np.uint32)
+        counts: NDArray[np.float32] = np.zeros(0, np.float32)
         if number + 1 < len(self._offsets):
             part = slice(self._offsets[number], self._offsets[number + 1])
             documents, counts = self._documents[part], self._counts[part]
         tail = self._tail.get(number)
         if tail:
             documents = np.concatenate((documents, np.fromiter(tail.keys(), np.uint32, len(tail))))
-            counts = np.concatenate((counts, np.fromiter(tail.values(), np.uint16, len(tail))))
+            counts = np.concatenate((counts, np.fromiter(tail.values(), np.float32, len(tail))))
         return documents, counts
 
     def scores(self, terms: Iterable[str], visible: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -111,26 +116,27 @@ class WordIndex:
             self._seal()
         total = len(self)
         scores = np.zeros(total, np.float32)
-        lengths = self._lengths()
-        shown = int(visible.sum())
+        shown = int(np.count_nonzero(visible))
         if not shown:
             return scores
-        average = max(1.0, float(lengths[visible].sum()) / shown)
-        norms = (K1 * (1 - B + B * lengths / average)).astype(np.float32)
+        lengths = self._lengths()
+        average = max(1.0, float(lengths.sum() if shown == total else lengths[visible].sum()) / shown)
         for term in terms:
             number = self.vocabulary.get(term)
             if number is None:
                 continue
             documents, counts = self._postings(number)
-            keep = visible[documents]
-            documents, counts = documents[keep], counts[keep]
+            if shown < total:
+                keep = visible[documents]
+                documents, counts = documents[keep], counts[keep]
             weight = term_weight(len(documents), shown) * (1.0 if is_topic(term) else STOP_WEIGHT)
-            scores[documents] += weight * counts * (K1 + 1) / (counts + norms[documents])
+            norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * lengths[documents].astype(np.float32)
+            scores[documents] += np.float32(weight * (K1 + 1)) * counts / (counts + norms)
         return scores
 
     def weight_of(self, visible: NDArray[np.bool_]) -> Callable[[str], float]:
         """Return a function from a term to its weight among the visible documents."""
-        shown = int(visible.sum())
+        shown = int(np.count_nonzero(visible))
 
         def weight(term: str) -> float:
             number = self.vocabulary.get(term)
@@ -140,10 +146,10 @@ class WordIndex:
 
     def dump(self, documents: list[int]) -> tuple[list[str], bytes, bytes]:
         """Return vocabulary, term numbers and bounds of these documents only; no other word is in it."""
-        table = np.zeros(len(self._terms) + 1, np.uint32)
-        table[list(self.vocabulary.values())] = np.arange(len(self.vocabulary), dtype=np.uint32)
-        flat = np.array(self.flat, np.uint32)
-        starts = np.array(self.starts, np.int64)
+        table = np.zeros(len(self.vocabulary) + self.vocabulary.dropped + 1, np.uint32)
+        table[list(self.vocabulary.values())] = np.arange(1, len(self.vocabulary) + 1, dtype=np.uint32)
+        flat = np.array(self._flat, np.uint32)
+        starts = np.array(self._starts, np.int64)
         lengths = np.diff(starts)[documents]
         if len(documents) < len(self):
             parts = [flat[starts[d] : starts[d + 1]] for d in documents]
@@ -155,10 +161,7 @@ class WordIndex:
     def load(cls, vocabulary: list[str], flat: bytes, starts: bytes) -> WordIndex:
         """Return the index that ``dump`` described."""
         index = cls()
-        index.vocabulary = {term: i for i, term in enumerate(vocabulary)}
-        index._terms = list(vocabulary)
-        numbers = np.frombuffer(flat, "<u4").astype(np.uint32)
-        index._alive = np.bincount(numbers, minlength=len(vocabulary)).tolist()
-        index.flat = array("I", numbers.tobytes())
-        index.starts = array("Q", np.frombuffer(starts, "<u8").astype(np.uint64).tobytes())
+        index.vocabulary.update(zip(vocabulary, range(1, len(vocabulary) + 1), strict=True))
+        index._flat = array("I", np.frombuffer(flat, "<u4").astype(np.uint32).tobytes())
+        index._starts = array("Q", np.frombuffer(starts, "<u8").astype(np.uint64).tobytes())
         return index

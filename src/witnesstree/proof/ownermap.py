@@ -31,7 +31,7 @@ def _node_slot(node: bytes) -> bytes:
     return b"\x02" + bytes(16) + _sha256(b"\x01" + node).digest()
 
 
-_EMPTY_SLOT: Final = bytes(SLOT)
+_NIBBLE_OF_DIGIT: Final = bytes(int(chr(c), 16) if chr(c) in "0123456789abcdef" else 0 for c in range(256))
 
 
 def map_root(root_node: bytes | None) -> bytes:
@@ -41,7 +41,7 @@ def map_root(root_node: bytes | None) -> bytes:
 
 def nibbles(owner: bytes) -> bytes:
     """Return the owner key as 32 bytes of one nibble each."""
-    return bytes(n for byte in owner for n in (byte >> 4, byte & 15))
+    return owner.hex().encode().translate(_NIBBLE_OF_DIGIT)
 
 
 def _altered() -> LogError:

@@ -1,0 +1,42 @@
+"""The demo keeps its promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from tests.e2e.conftest import Wtree
+
+
+def test_the_demo_runs_and_every_check_passes(wtree: Wtree):
+    """Exit code 0, all parts in order, every edit of the file refused with exit code 6, nothing left in this home."""
+    done = wtree("demo")
+    assert (done.code, done.err) == (0, "")
+    assert re.findall(r"^(\d)\. ", done.out, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
+    assert done.out.count("exit code 6: wtree: ") == 4
+    assert "269 turns of 14 sessions" in done.out
+    assert re.fullmatch(r"demo: \d\d checks passed", done.out.splitlines()[-1])
+    assert list(wtree.folder.iterdir()) == []
+
+
+def test_the_demo_tells_its_result_as_json(wtree: Wtree):
+    """The story goes to standard error, the result to standard output."""
+    done = wtree.here("demo", "--json")
+    assert done.code == 0
+    assert done.json["checks"] >= 30
+    assert "no answer" in done.err
+
+
+def test_a_demo_that_breaks_a_promise_fails(wtree: Wtree):
+    """The first promise that is not kept ends it with exit code 1, and is named."""
+    script = (
+        "import sys; from witnesstree.cli import demo, main\n"
+        "demo.Demo.search = lambda self: (0, '')\n"
+        "sys.exit(main.run(['demo']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=wtree.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert (
+        done.stderr == "wtree: the demo failed: a search is refused after: The account number for the rent is changed in place\n"
+    )
