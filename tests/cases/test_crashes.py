@@ -120,11 +120,14 @@ def test_crash_after_the_commit_keeps_it_and_raises_no_alarm(tmp_path: Path, hom
     assert worker.process.returncode == 9
     with Memory.open(path, user="u") as memory:
         texts = [item.text for item in memory.list().items]
-        assert texts == {
-            "add": ["zqxjwv kept before the crash", "committed in the crash"],
-            "update": ["changed in the crash"],
-            "forget": [],
-        }[verb]
+        assert (
+            texts
+            == {
+                "add": ["zqxjwv kept before the crash", "committed in the crash"],
+                "update": ["changed in the crash"],
+                "forget": [],
+            }[verb]
+        )
         assert memory.audit().ok
         assert memory.add("life goes on").added == 1
         if verb == "forget":

@@ -14,9 +14,33 @@ from witnesstree import AsyncMemory, Memory
 from witnesstree.errors import InputError, NotFoundError
 
 LOOKALIKES = (
-    "jan-mol", "jan_mol", "janXmol", "%", "a%", "ab", "\\", "_____", "abcde", "*", "[a-z]*", "acme", "acme-eu", "acme.eu",
-    "acme:eu", "acme/eu", "ACME", "foo", "foobar", "alice", "malice", "user:acme", "a.b", "O'Shea", "O''Shea", 'x"y',
-)  # fmt: skip
+    "jan-mol",
+    "jan_mol",
+    "janXmol",
+    "%",
+    "a%",
+    "ab",
+    "\\",
+    "_____",
+    "abcde",
+    "*",
+    "[a-z]*",
+    "acme",
+    "acme-eu",
+    "acme.eu",
+    "acme:eu",
+    "acme/eu",
+    "ACME",
+    "foo",
+    "foobar",
+    "alice",
+    "malice",
+    "user:acme",
+    "a.b",
+    "O'Shea",
+    "O''Shea",
+    'x"y',
+)
 
 
 @pytest.fixture(params=["sqlite", "ram"])
@@ -144,10 +168,21 @@ def test_missing_or_malformed_user_is_refused_by_every_verb(memory: Memory, user
 
 @pytest.mark.parametrize(
     "choice",
-    [{}, {"where": {}}, {"session": ""}, {"session": "  "}, {"where": {"and": []}}, {"everything": False}, {"where": []},
-     {"everything": True, "session": "s"}, {"id": "0" * 32, "everything": True}, {"everything": "yes"}, {"everything": 2}],
+    [
+        {},
+        {"where": {}},
+        {"session": ""},
+        {"session": "  "},
+        {"where": {"and": []}},
+        {"everything": False},
+        {"where": []},
+        {"everything": True, "session": "s"},
+        {"id": "0" * 32, "everything": True},
+        {"everything": "yes"},
+        {"everything": 2},
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_forget_without_a_clear_choice_erases_nothing(memory: Memory, choice: dict[str, Any]):
     """Case I-04: an empty, doubled or malformed choice is an InputError, and everything stays."""
     memory.add(["one pear", "two pears"], user="u", session="s")
@@ -172,10 +207,21 @@ def test_default_user_of_open_is_used_and_overridden(tmp_path: Path):
 
 
 HOSTILE_FILTERS: list[dict[str, Any]] = [
-    {"x') OR 1=1 --": 1}, {"a.b": 1}, {"$.user_id": "u2"}, {'"': 1}, {"user_id": "u2"}, {"user": "u2"}, {"\x00": 1},
-    {"metadata.'": "u2"}, {"metadata.a') OR 1=1 --": 1}, {"metadata": {"exists": True}}, {"or": [{"user": "u2"}, {"owner": "u2"}]},
-    {"user": {"in": ["u2", "u3"]}}, {"__class__": {"exists": True}}, {"\ud83d": 1},
-]  # fmt: skip
+    {"x') OR 1=1 --": 1},
+    {"a.b": 1},
+    {"$.user_id": "u2"},
+    {'"': 1},
+    {"user_id": "u2"},
+    {"user": "u2"},
+    {"\x00": 1},
+    {"metadata.'": "u2"},
+    {"metadata.a') OR 1=1 --": 1},
+    {"metadata": {"exists": True}},
+    {"or": [{"user": "u2"}, {"owner": "u2"}]},
+    {"user": {"in": ["u2", "u3"]}},
+    {"__class__": {"exists": True}},
+    {"\ud83d": 1},
+]
 
 
 @pytest.mark.parametrize("where", HOSTILE_FILTERS, ids=repr)
@@ -198,11 +244,28 @@ def _nested(depth: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "where",
-    [{"role": {"like": "u%"}}, {"role": {"$ne": 1}}, {"or": {}}, {"or": []}, {"and": [5]}, {"not": []}, {"role": {}},
-     {"role": {"in": "user"}}, {"role": {"exists": 1}}, {"at": 5}, {"at": "yesterday"}, {"at": "2025-01-01"}, "role=user", 5, [],
-     {"role": {"gt": None}}, {"or": [{"role": "user"}] * 33}, _nested(5_000)],
+    [
+        {"role": {"like": "u%"}},
+        {"role": {"$ne": 1}},
+        {"or": {}},
+        {"or": []},
+        {"and": [5]},
+        {"not": []},
+        {"role": {}},
+        {"role": {"in": "user"}},
+        {"role": {"exists": 1}},
+        {"at": 5},
+        {"at": "yesterday"},
+        {"at": "2025-01-01"},
+        "role=user",
+        5,
+        [],
+        {"role": {"gt": None}},
+        {"or": [{"role": "user"}] * 33},
+        _nested(5_000),
+    ],
     ids=lambda where: repr(where)[:40] if not (isinstance(where, dict) and "not" in where and where["not"]) else "deep",
-)  # fmt: skip
+)
 def test_malformed_filter_is_refused_with_the_field(memory: Memory, where: Any):
     """Case I-07: an unknown operator, a wrong shape, a huge or endless nesting is an InputError that names ``where``."""
     memory.add("pears of u1", user="u1")
@@ -226,8 +289,25 @@ def test_foreign_id_answers_like_an_unknown_id(memory: Memory, verb: str):
     assert memory.get(made, user="u1").to_dict() == before
 
 
-@pytest.mark.parametrize("odd", ["", "x", "0" * 31, "0" * 33, "g" * 32, " " * 32, "0" * 30 + "\u0660\u0660", 5, None, b"0" * 32,
-                                 "../" * 10 + "xx", "\ud83d" * 32, "'; DROP TABLE memory; --aaaaaaaaa"], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "",
+        "x",
+        "0" * 31,
+        "0" * 33,
+        "g" * 32,
+        " " * 32,
+        "0" * 30 + "\u0660\u0660",
+        5,
+        None,
+        b"0" * 32,
+        "../" * 10 + "xx",
+        "\ud83d" * 32,
+        "'; DROP TABLE memory; --aaaaaaaaa",
+    ],
+    ids=repr,
+)
 def test_malformed_id_is_simply_not_found(memory: Memory, odd: Any):
     """Case I-09: an id of any shape that can't exist is a NotFoundError, never a raw exception."""
     memory.add("kept", user="u")

@@ -18,9 +18,28 @@ from witnesstree.types.result import AuditReport
 from witnesstree.types.wire import canonical_json, parse_json
 
 TRICKY: dict[str, Any] = {
-    "a": 0.1, "b": -0.0, "c": 1e-7, "d": 1e21, "e": 2**53 + 1, "f": "€😀", "g": "Mu\u0308ller", "h": "", "i": None, "j": [], "k": {}, "z": 1, "y": 1.0, "x": True,
-    "\ufb33": 1, "\U0001f600": 2, "": 3, "n": "\x00\u2028\u0085\\\"/", "o": -(2**63) + 1, "p": 5e-324, "q": 1.7976931348623157e308,
-}  # fmt: skip
+    "a": 0.1,
+    "b": -0.0,
+    "c": 1e-7,
+    "d": 1e21,
+    "e": 2**53 + 1,
+    "f": "€😀",
+    "g": "Mu\u0308ller",
+    "h": "",
+    "i": None,
+    "j": [],
+    "k": {},
+    "z": 1,
+    "y": 1.0,
+    "x": True,
+    "\ufb33": 1,
+    "\U0001f600": 2,
+    "": 3,
+    "n": '\x00\u2028\u0085\\"/',
+    "o": -(2**63) + 1,
+    "p": 5e-324,
+    "q": 1.7976931348623157e308,
+}
 
 
 def test_tricky_values_verify_after_restart_and_copy(tmp_path: Path):
@@ -238,12 +257,29 @@ def test_flipped_byte_of_any_log_entry_is_noticed(filled: Path):
 
 
 @pytest.mark.parametrize("table", ["log", "leaf", "node", "memory", "head"])
-@pytest.mark.parametrize("value", ["x''", "x'00'", "zeroblob(10)", "zeroblob(17)", "zeroblob(300)", "substr({column}, 1, length({column}) - 1)", "CAST({column} || x'00' AS BLOB)"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x''",
+        "x'00'",
+        "zeroblob(10)",
+        "zeroblob(17)",
+        "zeroblob(300)",
+        "substr({column}, 1, length({column}) - 1)",
+        "CAST({column} || x'00' AS BLOB)",
+    ],
+)
 def test_blob_of_a_wrong_length_gives_a_report(filled: Path, table: str, value: str):
     """Case L-04, peer rows C5 to C8: a cut, empty or longer blob in any column of any row: reads refuse or are not concerned,
     and an audit reports instead of raising."""
     pristine = filled.read_bytes()
-    columns = {"log": ["entry"], "leaf": ["leaf"], "node": ["node"], "memory": ["owner", "content", "seal"], "head": ["store_id", "note", "frontier"]}
+    columns = {
+        "log": ["entry"],
+        "leaf": ["leaf"],
+        "node": ["node"],
+        "memory": ["owner", "content", "seal"],
+        "head": ["store_id", "note", "frontier"],
+    }
     for column in columns[table]:
         key = {"leaf": "owner", "node": "path", "head": "one"}.get(table, "seq")
         count = len(_numbers(filled, f"SELECT {key} FROM {table}"))
@@ -264,9 +300,19 @@ def test_blob_of_a_wrong_length_gives_a_report(filled: Path, table: str, value: 
 
 
 MOVES = {
-    "two entries swapped": ("UPDATE log SET seq = -1 WHERE seq = 2", "UPDATE log SET seq = 2 WHERE seq = 3", "UPDATE log SET seq = 3 WHERE seq = -1"),
-    "two rows swapped": ("UPDATE memory SET seq = -1 WHERE seq = 2", "UPDATE memory SET seq = 2 WHERE seq = 3", "UPDATE memory SET seq = 3 WHERE seq = -1"),
-    "contents swapped": ("UPDATE memory SET content = (SELECT m.content FROM memory m WHERE m.seq = 5 - memory.seq) WHERE seq IN (2, 3)",),
+    "two entries swapped": (
+        "UPDATE log SET seq = -1 WHERE seq = 2",
+        "UPDATE log SET seq = 2 WHERE seq = 3",
+        "UPDATE log SET seq = 3 WHERE seq = -1",
+    ),
+    "two rows swapped": (
+        "UPDATE memory SET seq = -1 WHERE seq = 2",
+        "UPDATE memory SET seq = 2 WHERE seq = 3",
+        "UPDATE memory SET seq = 3 WHERE seq = -1",
+    ),
+    "contents swapped": (
+        "UPDATE memory SET content = (SELECT m.content FROM memory m WHERE m.seq = 5 - memory.seq) WHERE seq IN (2, 3)",
+    ),
     "row to another user": ("UPDATE memory SET owner = (SELECT owner FROM memory WHERE seq = 8) WHERE seq = 2",),
     "middle entry gone": ("DELETE FROM log WHERE seq = 3",),
     "middle row gone": ("DELETE FROM memory WHERE seq = 3",),
@@ -276,12 +322,15 @@ MOVES = {
     "entry at a negative place": ("INSERT INTO log SELECT -5, entry FROM log WHERE seq = 2",),
     "row at a negative place": ("INSERT INTO memory SELECT -5, owner, content, seal FROM memory WHERE seq = 2",),
     "row and its entry gone": ("DELETE FROM memory WHERE seq = 3", "DELETE FROM log WHERE seq = 3"),
-    "row and the end of the log gone": ("DELETE FROM memory WHERE seq = (SELECT max(seq) FROM memory)", "DELETE FROM log WHERE seq > (SELECT max(seq) FROM log) - 2"),
+    "row and the end of the log gone": (
+        "DELETE FROM memory WHERE seq = (SELECT max(seq) FROM memory)",
+        "DELETE FROM log WHERE seq > (SELECT max(seq) FROM log) - 2",
+    ),
     "all rows gone": ("DELETE FROM memory",),
     "all of the log gone": ("DELETE FROM log",),
     "everything gone": ("DELETE FROM memory", "DELETE FROM log", "DELETE FROM leaf", "DELETE FROM node"),
     "head gone": ("DELETE FROM head",),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MOVES)
@@ -294,12 +343,19 @@ def test_moved_doubled_and_missing_parts_are_noticed(filled: Path, name: str):
 
 
 VECTORS = {
-    '{"a":1.0,"b":1e-07,"c":1e+21,"d":9007199254740993,"e":"€😀","f":-0.0}': {"a": 1.0, "b": 1e-7, "c": 1e21, "d": 9007199254740993, "e": "€😀", "f": -0.0},
+    '{"a":1.0,"b":1e-07,"c":1e+21,"d":9007199254740993,"e":"€😀","f":-0.0}': {
+        "a": 1.0,
+        "b": 1e-7,
+        "c": 1e21,
+        "d": 9007199254740993,
+        "e": "€😀",
+        "f": -0.0,
+    },
     '{"\ufb33":1,"\U0001f600":2}': {"\U0001f600": 2, "\ufb33": 1},
     '{"a":1}': {"a": 1},
     '{"a":[true,false,null,"\\n\\u0001"]}': {"a": [True, False, None, "\n\x01"]},
     "{}": {},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", VECTORS)
@@ -309,7 +365,11 @@ def test_canonical_json_is_one_spelling(text: str):
     assert canonical_json(parse_json(text)) == text.encode()
 
 
-@pytest.mark.parametrize("text", ['{"a":1,"a":2}', '{"a":NaN}', '{"a":Infinity}', "{'a':1}", '{"a":1,}', '[1,]', "", '{"a":' + "9" * 5000 + "}"], ids=lambda t: t[:16])
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":1,"a":2}', '{"a":NaN}', '{"a":Infinity}', "{'a':1}", '{"a":1,}', "[1,]", "", '{"a":' + "9" * 5000 + "}"],
+    ids=lambda t: t[:16],
+)
 def test_json_of_two_meanings_is_refused(text: str):
     """Case L-06: duplicate keys, NaN, trailing commas and the like are no JSON for us."""
     with pytest.raises(ValueError):

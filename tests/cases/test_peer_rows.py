@@ -80,12 +80,39 @@ def _all_reads_refuse(path: Path, live: Memory | None = None) -> None:
 
 
 FIELDS: dict[str, Any] = {
-    "text": "my payee for rent is Mallory", "authority": Authority.UNENDORSED, "trust": Trust.VERIFIED, "status": Status.RETRACTED, "kind": Kind.FACT,
-    "role": Role.SYSTEM, "user": "bob", "actor": "x", "agent": "x", "session": "x", "scope": "x", "name": "x", "source": "x", "metadata": {"k": 2},
-    "recorded_at": 5, "said_at": 5, "valid_from": 5, "valid_to": 5, "expires_at": 5, "evidence": (Span(bytes(16), 1, 0, 1),), "version": 2,
-    "id": bytes(16), "salt": bytes(16), "fingerprint": bytes([1] * 16), "op": Op.IMPORT, "origin": "x", "subject": "x", "predicate": "x",
-    "purposes": ("x",), "payload": b"x", "nonce": b"x", "signature": b"x",
-}  # fmt: skip
+    "text": "my payee for rent is Mallory",
+    "authority": Authority.UNENDORSED,
+    "trust": Trust.VERIFIED,
+    "status": Status.RETRACTED,
+    "kind": Kind.FACT,
+    "role": Role.SYSTEM,
+    "user": "bob",
+    "actor": "x",
+    "agent": "x",
+    "session": "x",
+    "scope": "x",
+    "name": "x",
+    "source": "x",
+    "metadata": {"k": 2},
+    "recorded_at": 5,
+    "said_at": 5,
+    "valid_from": 5,
+    "valid_to": 5,
+    "expires_at": 5,
+    "evidence": (Span(bytes(16), 1, 0, 1),),
+    "version": 2,
+    "id": bytes(16),
+    "salt": bytes(16),
+    "fingerprint": bytes([1] * 16),
+    "op": Op.IMPORT,
+    "origin": "x",
+    "subject": "x",
+    "predicate": "x",
+    "purposes": ("x",),
+    "payload": b"x",
+    "nonce": b"x",
+    "signature": b"x",
+}
 
 
 def test_every_field_of_a_record_is_in_the_list():
@@ -507,7 +534,12 @@ def test_search_writes_nothing(tmp_path: Path, home: Path):
 
     def everything() -> dict[str, bytes]:
         folders = (tmp_path / "data", home)
-        return {str(item): item.read_bytes() for folder in folders for item in folder.rglob("*") if item.is_file() and item.suffix != ".db-shm"}
+        return {
+            str(item): item.read_bytes()
+            for folder in folders
+            for item in folder.rglob("*")
+            if item.is_file() and item.suffix != ".db-shm"
+        }
 
     (tmp_path / "data").mkdir()
     with Memory.open(str(tmp_path / "data" / "a.db"), user="u") as memory:
@@ -560,7 +592,10 @@ def test_text_that_is_no_text_is_refused_in_every_field(tmp_path: Path, bad: str
             lambda: memory.import_([{"content": "x"}], origin=bad),
         ]
         if "\x00" not in bad:
-            calls += [lambda: memory.add({"content": "x", "metadata": {"k": bad}}), lambda: memory.add({"content": "x", "metadata": {bad: 1}})]
+            calls += [
+                lambda: memory.add({"content": "x", "metadata": {"k": bad}}),
+                lambda: memory.add({"content": "x", "metadata": {bad: 1}}),
+            ]
         for call in calls:
             with pytest.raises(InputError):
                 call()

@@ -77,10 +77,51 @@ def test_query_characters_mean_themselves(memory: Memory, query: str, text: str)
     assert memory.search(query).hits[0].text == text
 
 
-ODD_QUERIES = ["NOT", "AND", "OR", "*", '"', '""', "", "   ", "\n", "(", ")", "^x", "-", "--", ";", "'", "\\", "%", "_", "{", "[a",
-               "x*", "col:", ":x", "\x00", "a\x00b", "\ud83d", "\ufffd", "\u202e", "\u200b", "🦉", "👨‍👩‍👧‍👦", "e\u0301", "ﷺ", "'; DROP TABLE memory; --",
-               "<|endoftext|>", "a" * MAX_QUERY_CHARS, "don't " * 16_000, "(" * MAX_QUERY_CHARS, "字" * 50_000, "🦉" * 50_000,
-               " ".join(f"w{n}" for n in range(12_000)), "\u0301" * 50_000]  # fmt: skip
+ODD_QUERIES = [
+    "NOT",
+    "AND",
+    "OR",
+    "*",
+    '"',
+    '""',
+    "",
+    "   ",
+    "\n",
+    "(",
+    ")",
+    "^x",
+    "-",
+    "--",
+    ";",
+    "'",
+    "\\",
+    "%",
+    "_",
+    "{",
+    "[a",
+    "x*",
+    "col:",
+    ":x",
+    "\x00",
+    "a\x00b",
+    "\ud83d",
+    "\ufffd",
+    "\u202e",
+    "\u200b",
+    "🦉",
+    "👨‍👩‍👧‍👦",
+    "e\u0301",
+    "ﷺ",
+    "'; DROP TABLE memory; --",
+    "<|endoftext|>",
+    "a" * MAX_QUERY_CHARS,
+    "don't " * 16_000,
+    "(" * MAX_QUERY_CHARS,
+    "字" * 50_000,
+    "🦉" * 50_000,
+    " ".join(f"w{n}" for n in range(12_000)),
+    "\u0301" * 50_000,
+]
 
 
 @pytest.mark.parametrize("query", ODD_QUERIES, ids=lambda query: ascii(query)[:24])
@@ -199,7 +240,8 @@ def test_text_is_kept_byte_for_byte(memory: Memory, text: str):
 
 
 @pytest.mark.parametrize(
-    "filler", ["plain words of a long talk ", "很长的谈话里有很多字" * 5, "words <|endoftext|> more words ", "<|im_start|>system\n"]
+    "filler",
+    ["plain words of a long talk ", "很长的谈话里有很多字" * 5, "words <|endoftext|> more words ", "<|im_start|>system\n"],
 )
 def test_fact_at_the_end_of_a_long_message_is_found(memory: Memory, filler: str):
     """Case S-07: 60,000 words, or as many Chinese characters, and the last line is still found, quoted and answered."""

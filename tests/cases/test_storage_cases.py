@@ -11,7 +11,26 @@ import pytest
 from witnesstree import Memory
 from witnesstree.errors import InputError
 
-NAMES = ["O'Shea", "x' OR '1'='1", "x' OR 1=1 --", 'a"b', "a\\", "%", "?", ":x", "$1", "{0}", "a;b", "ü", "字", "a b", "x" * 512, "-- x", "NULL", "0"]
+NAMES = [
+    "O'Shea",
+    "x' OR '1'='1",
+    "x' OR 1=1 --",
+    'a"b',
+    "a\\",
+    "%",
+    "?",
+    ":x",
+    "$1",
+    "{0}",
+    "a;b",
+    "ü",
+    "字",
+    "a b",
+    "x" * 512,
+    "-- x",
+    "NULL",
+    "0",
+]
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "ram"])
@@ -30,7 +49,10 @@ def test_hostile_names_are_only_names(tmp_path: Path, engine: str):
         assert memory.audit().ok
 
 
-@pytest.mark.parametrize("name", ["a'b.db", "a%20b.db", "a?x=1.db", "a#b.db", "a b.db", "ü字.db", "a;b.db", "a\\b.db", "-x.db", ":memory:x.db", 'a"b.db'])
+@pytest.mark.parametrize(
+    "name",
+    ["a'b.db", "a%20b.db", "a?x=1.db", "a#b.db", "a b.db", "ü字.db", "a;b.db", "a\\b.db", "-x.db", ":memory:x.db", 'a"b.db'],
+)
 def test_hostile_paths_are_only_paths(tmp_path: Path, name: str):
     """Case G-04: the file's name is not read as a URL, an option or SQL."""
     path = tmp_path / name
@@ -43,7 +65,9 @@ def test_hostile_paths_are_only_paths(tmp_path: Path, name: str):
     assert sorted(item.name for item in tmp_path.iterdir() if item.name != "home") == sorted([name, f"copy of {name}"])
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), {"deep": [1.0, float("nan")]}, 10**400, 2**63], ids=ascii)
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), float("-inf"), {"deep": [1.0, float("nan")]}, 10**400, 2**63], ids=ascii
+)
 def test_numbers_that_json_has_not_are_refused(tmp_path: Path, value: Any):
     """Case G-06: NaN and infinities in metadata are an InputError, in one message, in a list, in an update, in an import."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
@@ -60,10 +84,28 @@ def test_numbers_that_json_has_not_are_refused(tmp_path: Path, value: Any):
         assert len(memory.list().items) == 2
 
 
-@pytest.mark.parametrize("line", ['{"content": "x", "metadata": {"a": NaN}}', '{"content": "x", "metadata": {"a": -Infinity}}',
-                                  '{"content": "x", "metadata": {"a": 1e999}}', '{"content": "x", "content": "y"}', '{"content": "x"',
-                                  '{"content": "\\ud83d"}', '{"content": "a\\u0000b"}', "[" * 100_000, '{"content": ' + "9" * 5_000 + "}",
-                                  '{"content": "x", "metadata": {"a": ' + "9" * 5_000 + "}}", "null", "5", '"x"', "[]", "{}", "\x00"], ids=lambda v: v[:40])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"content": "x", "metadata": {"a": NaN}}',
+        '{"content": "x", "metadata": {"a": -Infinity}}',
+        '{"content": "x", "metadata": {"a": 1e999}}',
+        '{"content": "x", "content": "y"}',
+        '{"content": "x"',
+        '{"content": "\\ud83d"}',
+        '{"content": "a\\u0000b"}',
+        "[" * 100_000,
+        '{"content": ' + "9" * 5_000 + "}",
+        '{"content": "x", "metadata": {"a": ' + "9" * 5_000 + "}}",
+        "null",
+        "5",
+        '"x"',
+        "[]",
+        "{}",
+        "\x00",
+    ],
+    ids=lambda v: v[:40],
+)
 def test_hostile_import_line_is_reported_and_the_rest_is_kept(tmp_path: Path, line: str):
     """Case G-06, L-06, peer row D2: NaN, 1e999, duplicate keys, deep nesting, huge numbers: rejected with their index."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
@@ -75,7 +117,13 @@ def test_hostile_import_line_is_reported_and_the_rest_is_kept(tmp_path: Path, li
 def test_every_result_is_strict_json(tmp_path: Path):
     """Case G-06: to_dict of every result goes through a strict JSON encoder, scores included."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
-        added = memory.add([{"content": "a pear", "metadata": {"f": 0.1, "z": -0.0, "big": 2**53 + 1, "n": None, "t": [1, {"k": "v"}]}}, "", "b pear"])
+        added = memory.add(
+            [
+                {"content": "a pear", "metadata": {"f": 0.1, "z": -0.0, "big": 2**53 + 1, "n": None, "t": [1, {"k": "v"}]}},
+                "",
+                "b pear",
+            ]
+        )
         made = added.episodes[0]
         results = [
             added,
@@ -97,12 +145,33 @@ def test_every_result_is_strict_json(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"k": 0}, {"k": -1}, {"k": 10**9}, {"k": float("nan")}, {"k": "5"}, {"k": 5.0}, {"k": True}, {"k": None}, {"budget_tokens": 0},
-     {"budget_tokens": -5}, {"budget_tokens": float("inf")}, {"budget_tokens": 10**9}, {"kinds": "root"}, {"kinds": 5}, {"kinds": [5]},
-     {"kinds": ["tombstone"]}, {"min_authority": "root"}, {"min_authority": 3}, {"min_trust": "certain"}, {"min_trust": []}, {"session": 5},
-     {"scope": ["x"]}, {"agent": "\x00"}],
+    [
+        {"k": 0},
+        {"k": -1},
+        {"k": 10**9},
+        {"k": float("nan")},
+        {"k": "5"},
+        {"k": 5.0},
+        {"k": True},
+        {"k": None},
+        {"budget_tokens": 0},
+        {"budget_tokens": -5},
+        {"budget_tokens": float("inf")},
+        {"budget_tokens": 10**9},
+        {"kinds": "root"},
+        {"kinds": 5},
+        {"kinds": [5]},
+        {"kinds": ["tombstone"]},
+        {"min_authority": "root"},
+        {"min_authority": 3},
+        {"min_trust": "certain"},
+        {"min_trust": []},
+        {"session": 5},
+        {"scope": ["x"]},
+        {"agent": "\x00"},
+    ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_search_argument_out_of_range_is_refused(tmp_path: Path, arguments: dict[str, Any]):
     """Case G-06, peer row R5: no silent ceiling and no raw error: an InputError that names the argument."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
@@ -115,7 +184,17 @@ def test_search_argument_out_of_range_is_refused(tmp_path: Path, arguments: dict
 def test_optional_fields_may_come_and_go(tmp_path: Path):
     """Case G-07: without, with, empty, null and of another type: all rows are kept and can be filtered, also after a restart."""
     path = str(tmp_path / "a.db")
-    values: list[Any] = [{}, {"isDeleted": True, "tags": ["x"]}, {}, {"tags": []}, {"tags": None}, {"isDeleted": 0}, {"isDeleted": "no"}, {"n": 1.5}, {"n": 1}]
+    values: list[Any] = [
+        {},
+        {"isDeleted": True, "tags": ["x"]},
+        {},
+        {"tags": []},
+        {"tags": None},
+        {"isDeleted": 0},
+        {"isDeleted": "no"},
+        {"n": 1.5},
+        {"n": 1},
+    ]
     for number, value in enumerate(values):
         with Memory.open(path, user="u") as memory:
             memory.add({"content": f"pear {number}", "metadata": value})
@@ -149,7 +228,11 @@ def test_page_limit_out_of_range_is_refused(tmp_path: Path, limit: Any):
             assert caught.value.attributes["field"] == "limit"
 
 
-@pytest.mark.parametrize("cursor", ["x", "", "YWZ0ZXI6eA==", "YWZ0ZXI6LTU=", 5, b"x", [], "\ud83d", "YWZ0ZXI6" + "OTk5" * 3000], ids=lambda c: ascii(c)[:20])
+@pytest.mark.parametrize(
+    "cursor",
+    ["x", "", "YWZ0ZXI6eA==", "YWZ0ZXI6LTU=", 5, b"x", [], "\ud83d", "YWZ0ZXI6" + "OTk5" * 3000],
+    ids=lambda c: ascii(c)[:20],
+)
 def test_cursor_that_no_page_gave_is_refused(tmp_path: Path, cursor: Any):
     """Case M-10, peer row R5: a made-up cursor is an InputError, never a raw exception or the first page again."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:

@@ -65,10 +65,15 @@ def test_boundary_of_an_instant_is_the_same_in_every_zone(tmp_path: Path, zone: 
 
 
 SAME_INSTANT: list[Any] = [
-    "2025-01-01T00:00:00Z", "2025-01-01T00:00:00+00:00", "2025-01-01T05:45:00+05:45", "2024-12-31T16:00:00-08:00", "20250101T000000Z",
-    datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, 5, 45, tzinfo=timezone(timedelta(hours=5, minutes=45))),
+    "2025-01-01T00:00:00Z",
+    "2025-01-01T00:00:00+00:00",
+    "2025-01-01T05:45:00+05:45",
+    "2024-12-31T16:00:00-08:00",
+    "20250101T000000Z",
+    datetime(2025, 1, 1, tzinfo=UTC),
+    datetime(2025, 1, 1, 5, 45, tzinfo=timezone(timedelta(hours=5, minutes=45))),
     datetime(2025, 1, 1, 13, 45, tzinfo=ZoneInfo("Pacific/Chatham")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("at", SAME_INSTANT, ids=str)
@@ -94,12 +99,38 @@ def test_microseconds_survive_the_store(tmp_path: Path):
 
 
 UNCLEAR: list[Any] = [
-    datetime(2025, 1, 1), "2025-01-01", "2025-01-01T00:00:00", date(2025, 1, 1), 1735689600, 1735689600000, 1.5, float("nan"), 1e300, True, "now",
-    "yesterday", "5/6/2026", "Jan 5 2026", "1767225600", "", " ", "2025-13-01T00:00:00Z", "2025-02-30T00:00:00Z", "2025-01-01T25:00:00Z",
-    "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "2200-01-01T00:00:00Z", datetime.max.replace(tzinfo=UTC),
-    datetime.min.replace(tzinfo=UTC), b"2025-01-01T00:00:00Z", ["2025-01-01T00:00:00Z"], "2025-01-01T00:00:00Z\x00", "\ud83d",
+    datetime(2025, 1, 1),
+    "2025-01-01",
+    "2025-01-01T00:00:00",
+    date(2025, 1, 1),
+    1735689600,
+    1735689600000,
+    1.5,
+    float("nan"),
+    1e300,
+    True,
+    "now",
+    "yesterday",
+    "5/6/2026",
+    "Jan 5 2026",
+    "1767225600",
+    "",
+    " ",
+    "2025-13-01T00:00:00Z",
+    "2025-02-30T00:00:00Z",
+    "2025-01-01T25:00:00Z",
+    "9999-12-31T23:59:59Z",
+    "0001-01-01T00:00:00Z",
+    "1899-12-31T23:59:59Z",
+    "2200-01-01T00:00:00Z",
+    datetime.max.replace(tzinfo=UTC),
+    datetime.min.replace(tzinfo=UTC),
+    b"2025-01-01T00:00:00Z",
+    ["2025-01-01T00:00:00Z"],
+    "2025-01-01T00:00:00Z\x00",
+    "\ud83d",
     "2025-01-01T00:00:00+99:00",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("at", UNCLEAR, ids=ascii)
@@ -119,7 +150,9 @@ def test_unclear_instant_is_refused_everywhere(memory: Memory, at: Any):
     assert len(memory.list(include_inactive=True).items) == 1
 
 
-@pytest.mark.parametrize("at", ["1900-01-01T00:00:00Z", "2199-12-31T23:59:59.999999Z", "1900-01-01T00:00:00-12:00", "2199-12-31T23:00:00+14:00"])
+@pytest.mark.parametrize(
+    "at", ["1900-01-01T00:00:00Z", "2199-12-31T23:59:59.999999Z", "1900-01-01T00:00:00-12:00", "2199-12-31T23:00:00+14:00"]
+)
 def test_first_and_last_year_of_the_limits_are_inside(memory: Memory, at: str):
     """Case T-04: the limits say "first year an instant may lie in" and "last year", so both years are allowed."""
     made = memory.add({"content": "a pear", "at": at}).episodes[0]
@@ -176,7 +209,9 @@ def test_import_keeps_the_original_instant(place: str):
     """Case T-07: an import keeps when it was said, and says separately when it was recorded; what is unknown stays unknown."""
     clock = Clock("2026-01-01T00:00:00+00:00")
     with Memory.open(place, user="u", clock=clock) as memory:
-        made = memory.import_([{"content": "old pear", "at": "2021-02-03T04:05:06Z"}, {"content": "pear without a time"}]).episodes
+        made = memory.import_(
+            [{"content": "old pear", "at": "2021-02-03T04:05:06Z"}, {"content": "pear without a time"}]
+        ).episodes
         for _ in range(2):
             clock.now += timedelta(seconds=2)
             old, unknown = (memory.get(one) for one in made)

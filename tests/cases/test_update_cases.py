@@ -168,8 +168,23 @@ def test_update_without_a_change_makes_no_version(memory: Memory):
     assert memory.audit().size == size
 
 
-@pytest.mark.parametrize("metadata", [5, "abc", [1], [("a", 1)], {"a": float("nan")}, {1: 2}, {"a": {1, 2}}, {"a": b"x"}, {"a": "\ud83d"},
-                                      {"a": "x" * 20_000}, {"a": 2**63}], ids=lambda m: ascii(m)[:20])  # fmt: skip
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        5,
+        "abc",
+        [1],
+        [("a", 1)],
+        {"a": float("nan")},
+        {1: 2},
+        {"a": {1, 2}},
+        {"a": b"x"},
+        {"a": "\ud83d"},
+        {"a": "x" * 20_000},
+        {"a": 2**63},
+    ],
+    ids=lambda m: ascii(m)[:20],
+)
 def test_update_with_malformed_metadata_is_refused(memory: Memory, metadata: Any):
     """Case U-06: anything but a JSON object within the limits is an InputError; the memory stays as it is."""
     made = memory.add("lives in Oslo").episodes[0]
@@ -225,10 +240,29 @@ def test_one_message_of_any_kind_is_one_memory(memory: Memory, message: Any):
     assert [item.text for item in memory.list().items] == ["lives in Oslo"]
 
 
-@pytest.mark.parametrize("message", [None, 5, b"lives in Oslo", True, 1.5, {}, {"content": None}, {"content": "x", "text": "x"}, {"content": "x", "extra": 1},
-                                     {"content": "x", "metadata": []}, {"content": "x", "metadata": 0}, {"content": "x", "metadata": "m"},
-                                     {"content": "x", "role": "root"}, {"content": "x", "role": 5}, {"content": "x", "id": 5},
-                                     {"content": "x", "name": "\x01"}, {"content": {"a": 1}}], ids=ascii)  # fmt: skip
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        5,
+        b"lives in Oslo",
+        True,
+        1.5,
+        {},
+        {"content": None},
+        {"content": "x", "text": "x"},
+        {"content": "x", "extra": 1},
+        {"content": "x", "metadata": []},
+        {"content": "x", "metadata": 0},
+        {"content": "x", "metadata": "m"},
+        {"content": "x", "role": "root"},
+        {"content": "x", "role": 5},
+        {"content": "x", "id": 5},
+        {"content": "x", "name": "\x01"},
+        {"content": {"a": 1}},
+    ],
+    ids=ascii,
+)
 def test_one_malformed_message_is_refused_with_an_error(memory: Memory, message: Any):
     """Peer row D4: what is no message at all is an InputError, never kept and never silently dropped."""
     with pytest.raises(InputError):

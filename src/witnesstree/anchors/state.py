@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,8 +144,11 @@ def make_private_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = stat.S_IMODE(folder.stat().st_mode)
     except OSError as error:
         raise StoreError(f"the folder {folder} can't be made: {error.strerror}", reason="state_failed") from error
+    if mode & 0o022:
+        raise StoreError(f"the folder {folder} can be written by others; run chmod 700 on it", reason="state_exposed")
 
 
 def write_private(path: Path, data: bytes) -> None:

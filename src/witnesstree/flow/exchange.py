@@ -96,7 +96,7 @@ def parse_item(item: object) -> object:
     """
     if not isinstance(item, str):
         return item
-    if len(item) > MAX_IMPORT_LINE_BYTES:
+    if len(item) > MAX_IMPORT_LINE_BYTES or len(item.encode(errors="surrogatepass")) > MAX_IMPORT_LINE_BYTES:
         raise InputError(f"the line is longer than {MAX_IMPORT_LINE_BYTES} bytes", field="line")
     try:
         return parse_json(item)
@@ -229,6 +229,8 @@ def check_record(record: Record) -> Record:
         value = getattr(record, field)
         if value is not None and not MIN_INSTANT <= value <= MAX_INSTANT:
             raise InputError(f"{field} lies outside the years {MIN_YEAR} to {MAX_YEAR}", field=field)
+    if any(span.start > span.end for span in record.evidence):
+        raise InputError("a quote of the record ends before it begins", field="evidence")
     return record
 
 

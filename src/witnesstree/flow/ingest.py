@@ -60,7 +60,7 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
     if len(messages) > MAX_BATCH:
         raise InputError(f"{len(messages)} messages in one call; the limit is {MAX_BATCH}, send them in parts", field="messages")
     good, rejected = _check_all(messages)
-    if sum(len(message.text) for _, message in good) > MAX_BATCH_BYTES:
+    if sum(len(message.text.encode()) for _, message in good) > MAX_BATCH_BYTES:
         raise InputError(f"more than {MAX_BATCH_BYTES} bytes of text in one call; send it in parts", field="messages")
     if not good:
         return AddResult(rejected=tuple(rejected))
@@ -259,6 +259,8 @@ def as_messages(messages: object) -> list[object]:
     Raises:
         InputError: neither.
     """
+    if isinstance(messages, bytes | bytearray | memoryview):
+        raise InputError("messages must be text, not bytes; decode them first", field="messages")
     if isinstance(messages, str) or not isinstance(messages, Iterable) or isinstance(messages, dict):
         return [messages]
     return list(messages)

@@ -27,15 +27,16 @@ class KeyRing:
         """
         self._state = state
         self._given = given
+        self._is_path = bool(given) and (os.path.sep in given or os.path.exists(given))
 
     @property
     def is_given(self) -> bool:
         """Whether the key itself, and not the name of its file, was handed in."""
-        return bool(self._given) and os.path.sep not in self._given
+        return bool(self._given) and not self._is_path
 
     def path_of(self, store_id: bytes | None = None) -> Path:
         """Return the key file of a store (its own one if there is one), or the master key file."""
-        if self._given and os.path.sep in self._given:
+        if self._is_path:
             return Path(self._given).expanduser()
         folder = self._state.folder / "keys"
         own = folder / f"{store_id.hex()}.key" if store_id else folder / MASTER
@@ -54,7 +55,7 @@ class KeyRing:
             InputError: it is not a key.
         """
         path = self.path_of(store_id)
-        if self._given and os.path.sep not in self._given:
+        if self._given and not self._is_path:
             own = self._state.folder / "keys" / f"{store_id.hex()}.key" if store_id else None
             if own is None or not own.exists():
                 return MasterKey.from_entropy(parse_entropy(self._given))

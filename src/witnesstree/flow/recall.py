@@ -230,7 +230,8 @@ def make_context(
     """
     budget = check_budget(budget_tokens) or default_budget
     lines = [_line(number, hit) for number, hit in enumerate(hits, 1)]
-    notes = [f"({withheld} memories are withheld: they fail their integrity check.)"] if withheld else []
+    count = "1 memory is" if withheld == 1 else f"{withheld} memories are"
+    notes = [f"({count} withheld: the integrity check failed.)"] if withheld else []
     marker = commit_to(store.keys.cache, b"fence", "\n".join([*notes, *lines]).encode())[:9].hex()
     if budget is None:
         return fence([*notes, *lines], marker)

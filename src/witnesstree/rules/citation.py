@@ -11,7 +11,7 @@ from witnesstree.rules.terms import is_topic, terms_of
 
 MIN_COVERAGE: Final = 0.5
 """Share of the question's topic weight that one sentence with its turn must carry."""
-_SENTENCE: Final = re.compile(r"[^\n]+?(?:[.!?؟]+(?=\s|$)|[。！？]+|(?=\n)|$)")
+_SENTENCE: Final = re.compile(r"[^\n]+?(?:(?:[!?؟]|(?<!\d)\.)[.!?؟]*(?=\s|$)|[。！？]+|(?=\n)|$)")
 
 
 @dataclass(frozen=True, slots=True)

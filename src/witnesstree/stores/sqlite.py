@@ -20,7 +20,7 @@ from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
 from witnesstree.types.record import SealedRecord
 
-MINIMUM_SQLITE: Final = 3_054_000
+MINIMUM_SQLITE: Final = (3, 54, 0)
 SCRUB_TIMEOUT_MS: Final = 250
 
 _make_row = SealedRecord._make
@@ -194,7 +194,7 @@ class SqliteStore:
         Raises:
             InputError: not ours. UnsupportedError: newer, or the SQLite library is too old. StoreError: unreadable.
         """
-        if apsw.SQLITE_VERSION_NUMBER < MINIMUM_SQLITE:
+        if not self.library_version()[1]:
             raise UnsupportedError("this needs SQLite 3.54 or newer; upgrade the package 'apsw'")
         self.path = resolve(path)
         self.place = str(self.path)
@@ -215,7 +215,8 @@ class SqliteStore:
     @staticmethod
     def library_version() -> tuple[str, bool]:
         """Return the SQLite library's version, and whether it is new enough to open a store with."""
-        return f"SQLite {apsw.sqlite_lib_version()}", apsw.SQLITE_VERSION_NUMBER >= MINIMUM_SQLITE
+        version = apsw.sqlite_lib_version()
+        return f"SQLite {version}", tuple(int(part) for part in version.split(".")) >= MINIMUM_SQLITE
 
     @classmethod
     def create(cls, path: str, genesis: Batch) -> None:

@@ -161,9 +161,13 @@ def _decode(content: bytes) -> Record:
         signature=parts[16],
         **names,
     )
-    if parts[1] and canonical_json(record.metadata) != parts[1]:
+    if parts[1] and not _is_canonical_object(record.metadata, parts[1]):
         raise ValueError("metadata")
     return record
+
+
+def _is_canonical_object(value: Any, data: bytes) -> bool:
+    return isinstance(value, dict) and bool(value) and len(data) <= MAX_METADATA_BYTES and canonical_json(value) == data
 
 
 def parse_json(data: bytes | str) -> Any:
