@@ -56,7 +56,7 @@ def _write_table(known: dict[str, Any]) -> None:
     ]
     machines = set()
     for part in sorted(known.values(), key=lambda part: part["figures"][0]["bar"]):
-        machines.add(", ".join(f"{name} {value}" for name, value in part["machine"].items()))
+        machines.add(", ".join(f"{name} {value}" for name, value in sorted(part["machine"].items())))
         for row in part["figures"]:
             met = {None: "", True: "met", False: "**missed**"}[row.pop("met")]
             figure = Figure(**row)

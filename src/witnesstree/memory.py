@@ -172,7 +172,7 @@ class Memory:
         Raises:
             InputError: a single message, or an argument, is malformed. StoreError: nothing was kept.
         """
-        is_single = isinstance(messages, str | Message | Mapping)
+        is_single = ingest.is_single(messages)
         items = [self._with_defaults(item, at, metadata) for item in ingest.as_messages(messages)]
         arrival = ingest.Arrival(
             principal=self._principal(user, agent),
@@ -194,7 +194,7 @@ class Memory:
         if isinstance(item, Message):
             return replace(item, at=at if item.at is None else item.at, metadata=item.metadata or metadata or {})
         if isinstance(item, Mapping):
-            return {"at": at, "metadata": metadata or {}} | dict(item)
+            return {"at": at, "metadata": metadata or {}} | {key: value for key, value in item.items() if value is not None}
         return item
 
     # -- find and read ----------------------------------------------------------------------------------------------------

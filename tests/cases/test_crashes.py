@@ -100,7 +100,7 @@ def test_crash_inside_a_transaction_leaves_nothing_of_it(tmp_path: Path, verb: s
     for statement in (0, 2, 4, 6, 8):
         worker = Worker("die_in_batch", path, f"u{statement}", statement, verb).go()
         made = worker.line()
-        worker.process.communicate(timeout=60)
+        worker.process.wait(timeout=60)
         assert worker.process.returncode == 9
         with Memory.open(path, user=f"u{statement}") as memory:
             assert [(item.id, item.text, item.version) for item in memory.list().items] == [(made, "kept before the crash", 1)]
@@ -116,7 +116,7 @@ def test_crash_after_the_commit_keeps_it_and_raises_no_alarm(tmp_path: Path, hom
     path = str(data / "a.db")
     worker = Worker("die_after_commit", path, "u", verb).go()
     made = worker.line()
-    worker.process.communicate(timeout=60)
+    worker.process.wait(timeout=60)
     assert worker.process.returncode == 9
     with Memory.open(path, user="u") as memory:
         texts = [item.text for item in memory.list().items]
@@ -143,7 +143,7 @@ def test_crash_while_a_store_is_made_can_be_repeated(tmp_path: Path, step: str):
     data.mkdir()
     path = str(data / "a.db")
     worker = Worker("die_in_create", path, step).go()
-    worker.process.communicate(timeout=60)
+    worker.process.wait(timeout=60)
     assert worker.process.returncode == 9
     with Memory.open(path, user="u") as memory:
         assert memory.add("a pear").added == 1

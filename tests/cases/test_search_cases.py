@@ -144,7 +144,7 @@ def test_query_that_is_no_text_or_too_long_is_refused(memory: Memory, query: obj
 
 
 def test_filter_comes_before_the_best_k(memory: Memory):
-    """Case S-04: 200 better matches of others, outside the date, or without the tag, do not push out the one that is asked for."""
+    """Case S-04: 200 better matches of others, of another date, or without the tag, do not push out the one asked for."""
     memory.add([{"content": "pears pears pears", "id": f"m{n}"} for n in range(200)], user="u2")
     memory.add([{"content": "pears pears pears", "id": f"m{n}", "at": "2020-01-01T00:00:00Z"} for n in range(200)])
     memory.add(
@@ -180,7 +180,7 @@ def test_update_moves_the_words_that_find_it(memory: Memory):
     )
     memory.update(made, metadata={"team": "green"})
     assert [(hit.text, hit.metadata) for hit in memory.search("Borealis").hits] == [("Ines works at Borealis", {"team": "green"})]
-    assert [version.text for version in memory.history(made)][0] == "Ines works at Calder"
+    assert memory.history(made)[0].text == "Ines works at Calder"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ standard input, so that a test can let several begin at the same moment. Whateve
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,15 +62,28 @@ class Worker:
 
     def finish(self, text: str = "") -> str:
         """Wait for its end and return the rest of its report; it must have ended well."""
-        out, err = self.process.communicate(text, timeout=LIMIT_S)
+        self.process.stdin.write(text)
+        out, err = self._rest()
         assert self.process.returncode == 0, f"exit {self.process.returncode}\n{err}"
         return out
 
     def kill(self) -> list[str]:
         """Kill it with SIGKILL; return the whole lines it had printed until then."""
         self.process.kill()
-        out, _ = self.process.communicate(timeout=LIMIT_S)
-        return out.split("\n")[:-1]
+        return self._rest()[0].split("\n")[:-1]
+
+    def _rest(self) -> tuple[str, str]:
+        """Return what is left to read, also what an earlier ``line`` left in the buffer (``communicate`` would lose that)."""
+        watchdog = threading.Timer(LIMIT_S, self.process.kill)
+        watchdog.start()
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+            out, err = self.process.stdout.read(), self.process.stderr.read()
+            self.process.wait()
+        finally:
+            watchdog.cancel()
+        return out, err
 
 
 def started_together(*workers: Worker) -> list[str]:
@@ -169,8 +184,6 @@ def write_readonly(path: str, user: str) -> None:
 
 def audit_loop(path: str) -> None:
     """Audit again and again until a line comes in; print every problem and the number of rounds."""
-    import threading
-
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
     rounds, bad = 0, []
@@ -329,7 +342,6 @@ def die_in_create(path: str, step: str) -> None:
 
 def fork_and_use(path: str, user: str, children: int) -> None:
     """Fork while threads use the memory; each child tries to use it; print how each child ended, then use it again."""
-    import threading
     import time
 
     memory = Memory.open(path, user=user)

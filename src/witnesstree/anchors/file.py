@@ -47,7 +47,10 @@ class FileAnchor:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise StoreError(f"the anchor {path} can't be opened: {error.strerror}", reason="anchor_failed") from error
+            try:
+                self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            except OSError:
+                raise StoreError(f"the anchor {path} can't be opened: {error.strerror}", reason="anchor_failed") from error
 
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""

@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,15 +85,38 @@ class StateFolder:
                 os.close(descriptor)
                 continue
             data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-            yield PendingErasure(path, self._marks_path(store_id), descriptor, data[:16], _split_marks(data[16:]))
+            erasure = PendingErasure(path, self._marks_path(store_id), descriptor, data[:16], _split_marks(data[16:]))
+            if erasure.marks:
+                yield erasure
+            else:
+                erasure.abandon()
 
     def marks(self) -> set[bytes]:
         """Return every mark of every store of this home; an erasure that was begun counts."""
         found: set[bytes] = set()
-        for path in (self.folder / "tombstones").iterdir():
-            data = path.read_bytes()
-            found.update(_split_marks(data[16:] if path.suffix == ".pending" else data))
+        folder = self.folder / "tombstones"
+        for path in folder.glob("*.pending"):
+            # One that vanishes meanwhile was confirmed first: its marks are in the file that is read below.
+            with suppress(FileNotFoundError):
+                found.update(_split_marks(path.read_bytes()[16:]))
+        for path in folder.glob("*.marks"):
+            found.update(_split_marks(path.read_bytes()))
         return found
+
+    def _scrub_path(self, store_id: bytes) -> Path:
+        return self.folder / "tombstones" / f"{store_id.hex()}.scrub"
+
+    def note_scrub(self, store_id: bytes) -> None:
+        """Remember that erased bytes may still lie in the store's files."""
+        write_private(self._scrub_path(store_id), b"")
+
+    def is_scrub_due(self, store_id: bytes) -> bool:
+        """Return whether erased bytes may still lie in the store's files."""
+        return self._scrub_path(store_id).exists()
+
+    def clear_scrub(self, store_id: bytes) -> None:
+        """The bytes are gone."""
+        self._scrub_path(store_id).unlink(missing_ok=True)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
@@ -153,7 +176,7 @@ def make_private_folder(folder: Path) -> None:
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a 0600 file whole or not at all, durably."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:

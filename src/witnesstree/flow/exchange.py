@@ -99,9 +99,12 @@ def parse_item(item: object) -> object:
     if len(item) > MAX_IMPORT_LINE_BYTES or len(item.encode(errors="surrogatepass")) > MAX_IMPORT_LINE_BYTES:
         raise InputError(f"the line is longer than {MAX_IMPORT_LINE_BYTES} bytes", field="line")
     try:
-        return parse_json(item)
+        found = parse_json(item)
     except (ValueError, RecursionError):
-        raise InputError("the line is not a JSON object", field="line") from None
+        found = None
+    if not isinstance(found, dict):
+        raise InputError("the line is not a JSON object", field="line")
+    return found
 
 
 def import_items(
@@ -176,7 +179,8 @@ def _import_export(
     """Bring in an export of this program; its own signature decides which authority its records keep."""
     if head[FORMAT_KEY] != 1:
         raise InputError("this export has a newer format; upgrade this program", field="data")
-    is_ours = _is_signed_by_us(store, items, str(head.get("origin"))) and head.get("user") == arrival.principal.user
+    origin = normalise_name(head.get("origin"), "origin")
+    is_ours = _is_signed_by_us(store, items, origin) and head.get("user") == arrival.principal.user
     chains: dict[bytes, list[Record]] = {}
     rejected: list[Rejected] = []
     for index, item in enumerate(items[1:], 1):
@@ -189,7 +193,6 @@ def _import_export(
         except InputError as error:
             rejected.append(Rejected(index, "record", str(error)))
     changes: list[Change] = []
-    origin = str(head.get("origin"))[:200]
     ids = list(chains)
     behind = False
     for start in range(0, len(ids), CHUNK):

@@ -64,6 +64,7 @@ def forget(
         marks = [mark_of(store, value) for facts in rows for value in (facts.id, facts.fingerprint)]
         if state is not None:
             pending.append(state.begin_erasure(store.keys.store_id, owner, marks))
+            state.note_scrub(store.keys.store_id)
         old = _tombstones(reading, view, principal) if choice.everything else []
         seqs = [facts.seq for facts in rows]
         for facts, payload in old:
@@ -86,7 +87,7 @@ def forget(
     if not rows:
         return ErasureReceipt(0, 0, None, "done")
     store.drop_cache(principal.partition)
-    gone = store.scrub()
+    gone = finish_scrub(store, state)
     return _receipt(store, rows, position, entry, state="done" if gone else "pending", behind=written.anchor_behind)
 
 
@@ -131,6 +132,14 @@ def _tombstone(principal: Principal, marks: list[bytes], seqs: list[int], *, at:
     )
 
 
+def finish_scrub(store: VerifiedStore, state: StateFolder | None) -> bool:
+    """Make erased bytes disappear; return whether they are gone. What can't be done now is done at the next open."""
+    gone = store.scrub()
+    if gone and state is not None:
+        state.clear_scrub(store.keys.store_id)
+    return gone
+
+
 def settle_cut_off(store: VerifiedStore, state: StateFolder) -> None:
     """Find out which erasures of dead processes were committed; those stay marked, the others never happened."""
     for erasure in state.cut_off_erasures(store.keys.store_id):
@@ -140,6 +149,8 @@ def settle_cut_off(store: VerifiedStore, state: StateFolder) -> None:
             erasure.confirm()
         else:
             erasure.abandon()
+    if state.is_scrub_due(store.keys.store_id):
+        finish_scrub(store, state)
 
 
 def _receipt(

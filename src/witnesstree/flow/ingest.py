@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from witnesstree.errors import ConflictError, InputError, NotFoundError
@@ -193,6 +193,10 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
             has no such step. InputError: the new text or metadata is malformed.
     """
     wanted = parse_id(memory_id)
+    if step.expected_version is not None and (
+        isinstance(step.expected_version, bool) or not isinstance(step.expected_version, int)
+    ):
+        raise InputError("expected_version must be a whole number", field="expected_version")
     if step.text is not None:
         check_text(step.text, "text")
     if step.metadata is not None:
@@ -236,7 +240,7 @@ def _next_version(old: Record, principal: Principal, step: Step, status: Status,
             "trust": Trust.CANDIDATE,
             "said_at": at,
             "evidence": (),
-            "fingerprint": hashlib.blake2b(b"\x01" + old.id + step.text.encode(), digest_size=16).digest(),
+            "fingerprint": _said_plainly(principal, old, step.text),
         }
     if step.op is Op.UPDATE and not changes:
         return None
@@ -253,6 +257,12 @@ def _next_version(old: Record, principal: Principal, step: Step, status: Status,
     )
 
 
+def _said_plainly(principal: Principal, old: Record, text: str) -> bytes:
+    """Return the fingerprint of the user just saying the corrected words, so that saying them again repeats this memory."""
+    arrival = Arrival(principal, session=old.session, scope=old.scope)
+    return fingerprint_of(arrival, CheckedMessage(text, Role.USER, "", None, "", old.session, {}))
+
+
 def as_messages(messages: object) -> list[object]:
     """Return a list for one message or many.
 
@@ -261,6 +271,11 @@ def as_messages(messages: object) -> list[object]:
     """
     if isinstance(messages, bytes | bytearray | memoryview):
         raise InputError("messages must be text, not bytes; decode them first", field="messages")
-    if isinstance(messages, str) or not isinstance(messages, Iterable) or isinstance(messages, dict):
+    if is_single(messages):
         return [messages]
-    return list(messages)
+    return list(messages)  # type: ignore[call-overload, no-any-return]
+
+
+def is_single(messages: object) -> bool:
+    """Return whether this is one message (or nothing that could be a list of them)."""
+    return isinstance(messages, str | Mapping) or not isinstance(messages, Iterable)

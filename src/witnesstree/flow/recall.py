@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -320,9 +321,12 @@ def parse_cursor(value: object) -> int:
     if value is None:
         return -1
     try:
-        return int(base64.urlsafe_b64decode(str(value).encode()).decode().removeprefix("after:"))
+        text = base64.urlsafe_b64decode(str(value).encode()).decode()
     except ValueError:
-        raise InputError("cursor is not one that an earlier page gave", field="cursor") from None
+        text = ""
+    if not re.fullmatch(r"after:[0-9]{1,18}", text, re.ASCII):
+        raise InputError("cursor is not one that an earlier page gave", field="cursor")
+    return int(text.removeprefix("after:"))
 
 
 def list_page(store: VerifiedStore, request: Listing) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -104,6 +105,7 @@ class VerifiedStore:
         self._make_cache = cache
         self._clock = clock
         self._lock = threading.RLock()
+        self._pid = os.getpid()
         self._trusted: TrustedHead | None = None
         self._anchored: AnchorState | None = None
         self._views: OrderedDict[bytes, View] = OrderedDict()
@@ -128,12 +130,18 @@ class VerifiedStore:
         Raises:
             LogError, SealError, IndexTamperError: the store is not what was written.
         """
+        self._refuse_fork()
         with self._lock:
             remembered = self._read_anchor()
             with self.store.read() as snapshot:
                 trusted = self._sync(snapshot, remembered)
                 yield Reading(self, snapshot, trusted)
             self._follow(trusted.state, remembered)
+
+    def _refuse_fork(self) -> None:
+        """Refuse in a child process before any lock is touched: a lock may have been held at the fork."""
+        if os.getpid() != self._pid:
+            raise StoreError("a memory can't be used across a fork; open it again in the child process", reason="forked")
 
     def _read_anchor(self) -> AnchorState | None:
         return None if self.anchor is None or self.store.is_backup else self.anchor.read()
@@ -229,6 +237,7 @@ class VerifiedStore:
             ConflictError: other writers were faster again and again. StoreError: busy, full, read-only.
             AccessError: this home can check and not sign.
         """
+        self._refuse_fork()
         self.master.require_signer()
         for attempt in range(CONFLICT_RETRIES):
             try:
@@ -300,6 +309,8 @@ class VerifiedStore:
 
     def close(self) -> None:
         """Write caches that are worth it, sync the anchor, close the store."""
+        if os.getpid() != self._pid:
+            return
         with self._lock:
             for view in self._views.values():
                 self._save(view)

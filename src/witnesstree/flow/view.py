@@ -206,13 +206,16 @@ class View:
 
     def _erase(self, ranges: list[tuple[int, int]]) -> None:
         """Drop the rows whose positions a tombstone lists, with their words."""
+        documents: list[int] = []
         for first, last in ranges:
             if last - first > len(self._place):
                 gone = [seq for seq in self._place if first <= seq <= last]
             else:
                 gone = [seq for seq in range(first, last + 1) if seq in self._place]
-            for seq in gone:
-                self._drop(self._place.pop(seq))
+            documents += [self._place.pop(seq) for seq in gone]
+        for document in documents:
+            self._drop(document)
+        self.words.remove(documents)
 
     def _drop(self, document: int) -> None:
         facts = self.rows[document]
@@ -220,7 +223,6 @@ class View:
             return
         digest = hashlib.blake2b(facts.seal, digest_size=32, key=self._keys.digest).digest()
         self._total -= int.from_bytes(digest, "big")
-        self.words.remove(document)
         self.rows[document] = None
         self._visible[document] = False
         self._ending.pop(facts.seq, None)

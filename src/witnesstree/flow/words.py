@@ -59,19 +59,23 @@ class WordIndex:
                 slot = self._tail.setdefault(number, {})
                 slot[document] = slot.get(document, 0) + 1
 
-    def remove(self, document: int) -> None:
-        """Forget a document's words; a term that no other document holds leaves the vocabulary."""
-        first, last = self._starts[document], self._starts[document + 1]
-        gone = set(self._flat[first:last])
-        self._flat[first:last] = array("I", [_REMOVED]) * (last - first)
-        for number in gone:
-            self._tail.get(number, {}).pop(document, None)
-        left = np.bincount(np.frombuffer(self._flat, np.uint32), minlength=max(gone, default=0) + 1)
+    def remove(self, documents: Iterable[int]) -> None:
+        """Forget documents' words; a term that no other document holds leaves the vocabulary."""
+        gone: set[int] = set()
+        for document in documents:
+            first, last = self._starts[document], self._starts[document + 1]
+            words = set(self._flat[first:last])
+            self._flat[first:last] = array("I", [_REMOVED]) * (last - first)
+            for number in words & self._tail.keys():
+                self._tail[number].pop(document, None)
+            gone |= words
+        if not gone:
+            return
+        left = np.bincount(np.frombuffer(self._flat, np.uint32), minlength=max(gone) + 1)
         dead = {number for number in gone if not left[number]}
-        if dead:
-            for term in [term for term, number in self.vocabulary.items() if number in dead]:
-                del self.vocabulary[term]
-                self.vocabulary.dropped += 1
+        for term in [term for term, number in self.vocabulary.items() if number in dead]:
+            del self.vocabulary[term]
+            self.vocabulary.dropped += 1
 
     def _lengths(self) -> NDArray[np.int64]:
         """Return the number of terms of every document."""

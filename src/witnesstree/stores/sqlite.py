@@ -249,7 +249,7 @@ class SqliteStore:
         connection = apsw.Connection(self._uri(immutable=False), flags=flags)
         try:
             _harden(connection, writable=writable)
-        except apsw.CantOpenError:
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not self.read_only or _has_bytes(f"{self.path}-wal"):
                 raise
             connection = apsw.Connection(self._uri(immutable=True), flags=flags)

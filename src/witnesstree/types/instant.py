@@ -28,7 +28,7 @@ def parse_instant(value: object, field: str) -> int | None:
         return None
     if isinstance(value, str):
         try:
-            value = datetime.fromisoformat(value)
+            value = datetime.fromisoformat(value if value.isascii() and value.isprintable() else "")
         except ValueError:
             raise InputError(f"{field} is not ISO-8601; write it like 2026-11-30T09:15:00+01:00", field=field) from None
     if not isinstance(value, datetime):

@@ -80,7 +80,7 @@ def to_message(value: object) -> Message:
     return Message(
         text=value.get("content", value.get("text")),
         role=value.get("role", "user"),
-        metadata=value.get("metadata") or {},
+        metadata={} if value.get("metadata") is None else value["metadata"],
         **rest,
     )
 

@@ -125,7 +125,7 @@ def test_words_index_scores_the_same_built_at_once_or_step_by_step() -> None:
             stepwise.scores(["alpha"], np.ones(len(stepwise), np.bool_))
     visible = np.ones(600, np.bool_)
     for document in (3, 77, 599):
-        stepwise.remove(document)
+        stepwise.remove([document])
         visible[document] = False
     fresh = WordIndex()
     for number, text in enumerate(texts):
