@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -53,7 +54,7 @@ class Memory:
     @classmethod
     def open(
         cls,
-        url: str,
+        url: str | os.PathLike[str],
         *,
         user: str | None = None,
         agent: str | None = None,
@@ -100,6 +101,7 @@ class Memory:
             "agent": normalise_name(agent, "agent", required=False),
             "scope": normalise_name(scope, "scope", required=False),
         }
+        url = os.fspath(url) if isinstance(url, os.PathLike) else url
         if not isinstance(url, str) or not url:
             raise InputError("the path of a store must not be empty", field="url")
         if url == "ram:":

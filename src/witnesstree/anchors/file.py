@@ -6,6 +6,7 @@ import fcntl
 import hmac
 import os
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ class FileAnchor:
         self._store_id = store_id
         self._synced_at = time.monotonic()
         self._dirty = False
+        self._threads = threading.Lock()
         self._seen: tuple[bytes, list[AnchorState | None]] = (b"", [None, None])
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -98,11 +100,12 @@ class FileAnchor:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+            with self._threads:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                try:
+                    yield
+                finally:
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
         except OSError as error:
             raise StoreError(f"the anchor {self.path} can't be written: {error.strerror}", reason="anchor_failed") from error
 

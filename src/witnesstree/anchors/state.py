@@ -66,10 +66,18 @@ class StateFolder:
     def begin_erasure(self, store_id: bytes, owner: bytes, marks: list[bytes]) -> PendingErasure:
         """Remember, durably and before the erasure is committed, the 16-byte keyed marks of what is being erased."""
         path = self.folder / "tombstones" / f"{store_id.hex()}.{secrets.token_hex(8)}.pending"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.write(descriptor, owner + b"".join(marks))
-        os.fsync(descriptor)
+        draft = path.with_suffix(".new")
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            # It gets its name when it is locked and whole: nobody takes it for one of a dead process.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            os.write(descriptor, owner + b"".join(marks))
+            os.fsync(descriptor)
+            os.rename(draft, path)
+        except OSError as error:
+            os.close(descriptor)
+            draft.unlink(missing_ok=True)
+            raise StoreError(f"{path} can't be written: {error.strerror}", reason="state_failed") from error
         return PendingErasure(path, self._marks_path(store_id), descriptor, owner, marks)
 
     def cut_off_erasures(self, store_id: bytes) -> Iterator[PendingErasure]:

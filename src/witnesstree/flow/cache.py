@@ -16,6 +16,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from witnesstree.anchors.state import make_private_folder
 from witnesstree.errors import StoreError
 from witnesstree.flow.view import View
 from witnesstree.proof.digest import Leaf
@@ -47,7 +48,7 @@ class ViewCache:
         except OSError:
             return None
         epoch_hash = hashlib.sha256(leaf.epoch).digest()
-        header, nonce, sealed = data[:52], data[52:64], data[64:]
+        header, nonce, sealed = data[:52], data[52:64], memoryview(data)[64:]
         if header != MAGIC + leaf.owner + epoch_hash or len(nonce) != 12:
             return None
         try:
@@ -55,7 +56,7 @@ class ViewCache:
         except InvalidTag:
             return None
         split = 4 + int.from_bytes(opened[:4], "big")
-        return View.load(self._keys, leaf, opened[4:split], opened[split:], quarantine=quarantine)
+        return View.load(self._keys, leaf, opened[4:split], memoryview(opened)[split:], quarantine=quarantine)
 
     def save(self, view: View) -> None:
         """Write an owner's view if it is large and changed enough to be worth it; a full disk is no error here."""
@@ -69,12 +70,13 @@ class ViewCache:
         path = self._path(view.owner)
         draft = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder.parent)
+            make_private_folder(self._folder)
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(header + nonce + sealed)
             os.replace(draft, path)
-        except OSError:
+        except (OSError, StoreError):
             draft.unlink(missing_ok=True)
             return
         view.saved_rows = count

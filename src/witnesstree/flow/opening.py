@@ -195,7 +195,8 @@ def _id_of(store: Store, *, pinned: bytes | None, examine: bool) -> bytes:
     """Return the id that the store shows; the pinned one if it is to be examined and can't show any."""
     try:
         with store.read() as snapshot:
-            return snapshot.head().store_id
+            shown = snapshot.head().store_id
+        return pinned if examine and pinned is not None else shown
     except IntegrityError:
         if not examine or pinned is None:
             raise

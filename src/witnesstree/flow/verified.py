@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections import OrderedDict
@@ -27,6 +28,18 @@ from witnesstree.types.limits import MAX_VIEWS
 
 T = TypeVar("T")
 CONFLICT_RETRIES = 16
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Hold the cyclic garbage collector while very many objects are made that will live: it would visit each again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Clock(Protocol):
@@ -207,7 +220,8 @@ class VerifiedStore:
             return view
         leaf = read_leaf(self.keys, snapshot, trusted.map_root, owner)
         if view is None and self.cache is not None and leaf.count:
-            view = self.cache.load(leaf, quarantine=self.quarantine)
+            with _uncollected():
+                view = self.cache.load(leaf, quarantine=self.quarantine)
         if view is not None and view.withheld:
             view = None
         for attempt in (view, None):
@@ -215,7 +229,8 @@ class VerifiedStore:
             try:
                 if fresh.leaf != leaf or not fresh.rows:
                     after = fresh.leaf.last_seq if fresh.rows else -1
-                    fresh.catch_up(snapshot.owner_rows(owner, after), leaf)
+                    with _uncollected():
+                        fresh.catch_up(snapshot.owner_rows(owner, after), leaf)
                 break
             except IntegrityError:
                 self._views.pop(owner, None)
@@ -286,8 +301,11 @@ class VerifiedStore:
             elif view.withheld:
                 del self._views[owner]
             else:
-                view.catch_up((row for row in batch.rows if row.owner == owner), leaf)
-                view.checked_root = after
+                try:
+                    view.catch_up((row for row in batch.rows if row.owner == owner), leaf)
+                    view.checked_root = after
+                except IntegrityError:
+                    del self._views[owner]
 
     def _read_anchor_locked(self) -> AnchorState | None:
         with self._lock:

@@ -7,10 +7,9 @@ expects. A view follows its owner's leaf in the signed owner map: new rows are v
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from witnesstree.errors import SealError
 from witnesstree.flow.words import WordIndex
 from witnesstree.proof.digest import MODULUS, Leaf
 from witnesstree.proof.keys import StoreKeys
-from witnesstree.proof.seal import ALGORITHM, seal_prefix
+from witnesstree.proof.seal import make_seal
 from witnesstree.rules.policy import is_over
 from witnesstree.types.record import SealedRecord
 from witnesstree.types.trust import MEMORY_KINDS, Kind, Op, Status
@@ -162,21 +161,13 @@ class View:
     def _verify(self, row: SealedRecord) -> tuple[RowFacts, str, bytes]:
         """Check one row's seal and read what the view keeps; the hot loop of a first load."""
         seq, owner, content, seal = row
-        if owner != self.owner or not content or not seal:
-            raise SealError(f"row {seq} is not what was written there; run 'wtree audit'", reason="row_altered", seq=seq)
-        head = self._prefix + seq.to_bytes(8, "big", signed=True) + len(content).to_bytes(4, "big")
-        good = ALGORITHM + hmac.digest(self._keys.seal, head + content, "sha256")
-        if good != seal:
+        if owner != self.owner or not content or make_seal(self._keys, owner, seq, content) != seal:
             raise SealError(
                 f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'",
                 reason="row_altered",
                 seq=seq,
             )
         return read_facts(seq, content, seal)
-
-    @property
-    def _prefix(self) -> bytes:
-        return seal_prefix(self._keys, self.owner)
 
     def _insert(self, facts: RowFacts, text: str) -> None:
         document = len(self.rows)
@@ -264,19 +255,18 @@ class View:
         vocabulary, flat, starts = self.words.dump(documents)
         columns = [list(column) for column in zip(*(row[5:] for row in rows), strict=True)]
         head = {
-            "columns": columns,
+            "columns": [column[:1] if column.count(column[0]) == len(column) else column for column in columns],
             "vocabulary": vocabulary,
             "marks": [mark.hex() for mark in sorted(self.marks)],
             "leaf": [self.leaf.count, self.leaf.last_seq, f"{self.leaf.digest:x}"],
             "sizes": [len(flat), len(starts)],
         }
-        fixed = b"".join(
-            row.seq.to_bytes(8, "big") + row.id + row.version.to_bytes(4, "big") + row.seal + row.fingerprint for row in rows
-        )
+        fixed = np.array([(row.seq, row.version) for row in rows], ">u8").T.tobytes()
+        fixed += b"".join(b"".join(column) for column in zip(*((row.id, row.seal, row.fingerprint) for row in rows), strict=True))
         return json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode(), flat + starts + fixed
 
     @classmethod
-    def load(cls, keys: StoreKeys, leaf: Leaf, head: bytes, arrays: bytes, *, quarantine: bool) -> View:
+    def load(cls, keys: StoreKeys, leaf: Leaf, head: bytes, arrays: memoryview, *, quarantine: bool) -> View:
         """Return the view that ``dump`` described, still to be caught up and closed against the signed leaf."""
         view = cls(keys, leaf.owner, quarantine=quarantine)
         about = json.loads(head)
@@ -284,26 +274,41 @@ class View:
         view.leaf = Leaf(leaf.owner, count, last_seq, int(digest, 16), bytes(16), leaf.epoch)
         view._total = int(digest, 16)
         flat, starts = about["sizes"]
-        fixed, size = arrays[flat + starts :], 8 + 16 + 4 + 33 + 16
         view.words = WordIndex.load(about["vocabulary"], arrays[:flat], arrays[flat : flat + starts])
         view.marks = {bytes.fromhex(mark) for mark in about["marks"]}
-        others = zip(*about["columns"], strict=True)
-        for at, rest in zip(range(0, len(fixed), size), others, strict=True):
-            row = fixed[at : at + size]
-            seq, version = int.from_bytes(row[:8], "big"), int.from_bytes(row[24:28], "big")
-            view.rows.append(RowFacts(seq, row[8:24], version, row[28:61], row[61:], *rest))
+        columns = _fixed_columns(arrays[flat + starts :])
+        columns += [column * len(columns[0]) if len(column) == 1 else column for column in about["columns"]]
+        view.rows = list(map(RowFacts._make, zip(*columns, strict=True)))
         view._rebuild_maps()
         view.saved_rows = len(view.rows)
         return view
 
     def _rebuild_maps(self) -> None:
+        """Index loaded rows: first those that came alone, then those that follow an earlier version."""
         self._visible = np.zeros(max(64, len(self.rows) * 2), np.bool_)
-        for document, facts in enumerate(self.rows):
-            if facts is None:
-                continue
-            self._place[facts.seq] = document
-            if facts.kind in MEMORY_KINDS:
-                self._index(facts, document)
+        rows = [(document, facts) for document, facts in enumerate(self.rows) if facts is not None]
+        self._place = {facts.seq: document for document, facts in rows}
+        memories = [(document, facts) for document, facts in rows if facts.kind in MEMORY_KINDS]
+        first: dict[bytes, int] = {}
+        later = [(document, facts) for document, facts in memories if first.setdefault(facts.id, document) != document]
+        self._latest = first
+        self._fingerprints = {facts.fingerprint: document for document, facts in memories}
+        self._ending = {f.seq: f for _, f in memories if f.valid_to is not None or f.expires_at is not None}
+        follows = {document for document, _ in later}
+        self._visible[[d for d, facts in memories if facts.status == Status.ACTIVE and d not in follows]] = True
+        for document, facts in later:
+            self._index(facts, document)
+
+
+def _fixed_columns(data: memoryview) -> list[list[Any]]:
+    """Return the columns of fixed width: position, id, version, seal, fingerprint."""
+    count = len(data) // (8 + 8 + 16 + 33 + 16)
+    seqs, versions = np.frombuffer(data, ">u8", 2 * count).reshape(2, count).tolist()
+    rest, at, columns = bytes(data), 16 * count, []
+    for width in (16, 33, 16):
+        columns.append([rest[i : i + width] for i in range(at, at + width * count, width)])
+        at += width * count
+    return [seqs, columns[0], versions, columns[1], columns[2]]
 
 
 def read_facts(seq: int, content: bytes, seal: bytes) -> tuple[RowFacts, str, bytes]:

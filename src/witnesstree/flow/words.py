@@ -86,14 +86,20 @@ class WordIndex:
 
     def _seal(self) -> None:
         """Turn everything added so far into sorted lists."""
-        flat = np.array(self._flat, np.int64)
-        total = len(self)
-        keys = flat * max(total, 1) + np.repeat(np.arange(total, dtype=np.int64), self._lengths())
-        pairs, counts = np.unique(keys, return_counts=True)
-        self._documents = (pairs % max(total, 1)).astype(np.uint32)
-        self._counts = counts.astype(np.float32)
-        terms = len(self.vocabulary) + self.vocabulary.dropped + 2
-        self._offsets = np.searchsorted(pairs, np.arange(terms, dtype=np.int64) * max(total, 1))
+        flat = np.array(self._flat, np.uint32)
+        total, terms = len(self), len(self.vocabulary) + self.vocabulary.dropped + 2
+        # A stable sort of 16-bit numbers is a radix sort; a second pass is needed only for very large vocabularies.
+        order = np.argsort(flat.astype(np.uint16), kind="stable")
+        if terms > 1 << 16:
+            order = order[np.argsort((flat[order] >> 16).astype(np.uint16), kind="stable")]
+        numbers = flat[order]
+        documents = np.repeat(np.arange(total, dtype=np.uint32), self._lengths())[order]
+        first = np.ones(len(numbers) + 1, np.bool_)
+        first[1:-1] = (numbers[1:] != numbers[:-1]) | (documents[1:] != documents[:-1])
+        starts = np.flatnonzero(first)
+        self._counts = np.diff(starts).astype(np.float32)
+        self._documents = documents[starts[:-1]]
+        self._offsets = np.searchsorted(numbers[starts[:-1]], np.arange(terms))
         self._tail = {}
         self._sealed = total
 
@@ -162,7 +168,7 @@ class WordIndex:
         return list(self.vocabulary), table[flat].astype("<u4").tobytes(), bounds.astype("<u8").tobytes()
 
     @classmethod
-    def load(cls, vocabulary: list[str], flat: bytes, starts: bytes) -> WordIndex:
+    def load(cls, vocabulary: list[str], flat: bytes | memoryview, starts: bytes | memoryview) -> WordIndex:
         """Return the index that ``dump`` described."""
         index = cls()
         index.vocabulary.update(zip(vocabulary, range(1, len(vocabulary) + 1), strict=True))

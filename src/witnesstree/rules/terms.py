@@ -14,6 +14,7 @@ from typing import Final
 from witnesstree.rules.function_words import FUNCTION_WORDS
 
 _ASCII: Final = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
+_SPACED: Final = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 _DENSE: Final = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul
@@ -32,7 +33,9 @@ _MARKED: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u06
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text in order, with repetitions."""
     if text.isascii():
-        return _ASCII.findall(text.lower())
+        if "+" in text or "#" in text:
+            return _ASCII.findall(text.lower())
+        return text.translate(_SPACED).split()
     return _terms(text)
 
 

@@ -198,6 +198,8 @@ class SqliteStore:
             raise UnsupportedError("this needs SQLite 3.54 or newer; upgrade the package 'apsw'")
         self.path = resolve(path)
         self.place = str(self.path)
+        self._wal = f"{self.place}-wal"
+        self._is_frozen = False
         self.is_backup = check_file(self.path) == schema.BACKUP_ID
         self.read_only = self.is_backup or not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK)
         self._pid = os.getpid()
@@ -205,10 +207,10 @@ class SqliteStore:
         self._write_lock = threading.RLock()
         self._writer: apsw.Connection | None = None
         self._tokens: dict[str, tuple[int, ...]] = {}
+        self._wal_identity: tuple[int, int] | None = None
         with _translated(self.place):
             self._identity = self._identify()
             self._reader = self._connect(writable=False)
-            self._wal_identity: tuple[int, int] | None = None
             if not self.read_only and int(self._reader.pragma("user_version")) < schema.SCHEMA_VERSION:
                 schema.migrate(self._open_writer())
 
@@ -250,10 +252,11 @@ class SqliteStore:
         try:
             _harden(connection, writable=writable)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if not self.read_only or _has_bytes(f"{self.path}-wal"):
+            if not self.read_only or _has_bytes(self._wal):
                 raise
             connection = apsw.Connection(self._uri(immutable=True), flags=flags)
             _harden(connection, writable=False)
+            self._is_frozen = True
         return connection
 
     def _uri(self, *, immutable: bool) -> str:
@@ -274,27 +277,42 @@ class SqliteStore:
         if os.getpid() != self._pid:
             raise StoreError("a store can't be used across a fork; open it again in the child process", reason="forked")
         try:
-            main = os.stat(self.path, follow_symlinks=False)
+            main = os.lstat(self.place)
         except FileNotFoundError:
             raise self._replaced("is gone") from None
         if (main.st_dev, main.st_ino) != self._identity or stat.S_ISLNK(main.st_mode):
             raise self._replaced("was replaced by another file")
         try:
-            wal = os.stat(f"{self.path}-wal", follow_symlinks=False)
+            wal = os.lstat(self._wal)
         except FileNotFoundError:
-            if self._wal_identity is not None:
+            if self._wal_identity is not None and not self._is_frozen:
                 raise self._replaced("lost its write-ahead log") from None
             token: tuple[int, ...] = (main.st_ctime_ns, main.st_size)
         else:
             if self._wal_identity is None:
                 _refuse_links(self.path)
                 self._wal_identity = (wal.st_dev, wal.st_ino)
-            elif self._wal_identity != (wal.st_dev, wal.st_ino):
+            elif self._wal_identity != (wal.st_dev, wal.st_ino) and not self._is_frozen:
                 raise self._replaced("has another write-ahead log")
             token = (main.st_ctime_ns, main.st_size, wal.st_ctime_ns, wal.st_size)
         moved = token != self._tokens.get(who)
         self._tokens[who] = token
         return moved
+
+    def _accept_own_commit(self) -> None:
+        """Our own commit moved the write-ahead log; that alone is no reason to look at everything anew."""
+        wal = os.lstat(self._wal)
+        before = self._tokens["writer"]
+        for who, token in self._tokens.items():
+            if token == before and len(token) == 4:
+                self._tokens[who] = (*token[:2], wal.st_ctime_ns, wal.st_size)
+
+    def _thaw(self) -> None:
+        """A file opened as unchanging has changed: open it again, as one that others write to."""
+        self._reader.close()
+        self._is_frozen = False
+        self._wal_identity = None
+        self._reader = self._connect(writable=False)
 
     def _replaced(self, what: str) -> LogError:
         return LogError(f"{self.place} {what} while it was open; stop and run 'wtree doctor'", reason="store_replaced")
@@ -304,6 +322,8 @@ class SqliteStore:
         """Open a read transaction after checking that the file is still the same one."""
         with self._read_lock, _translated(self.place):
             moved = self._check_place("reader")
+            if moved and self._is_frozen:
+                self._thaw()
             reader = self._reader
             if moved:
                 reader.execute("PRAGMA shrink_memory")
@@ -334,6 +354,8 @@ class SqliteStore:
                 schema.verify_schema(writer)
                 yield SqliteSnapshot(writer)
                 writer.execute("COMMIT")
+                with self._read_lock:
+                    self._accept_own_commit()
             finally:
                 if writer.in_transaction:
                     writer.execute("ROLLBACK")
