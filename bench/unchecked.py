@@ -14,7 +14,7 @@ from typing import Any
 from witnesstree import Memory
 from witnesstree.flow import recall
 from witnesstree.flow.verified import Reading, VerifiedStore
-from witnesstree.flow.view import RowFacts
+from witnesstree.flow.view import RowFacts, View
 from witnesstree.stores import sqlite
 from witnesstree.types.record import Record
 from witnesstree.types.wire import decode
@@ -41,7 +41,7 @@ def _transaction(store: Any) -> Iterator[sqlite.SqliteSnapshot]:
                 reader.execute("ROLLBACK")
 
 
-def _fetch(reading: Reading, partition: str, facts: RowFacts) -> Record:
+def _fetch(reading: Reading, view: View, facts: RowFacts) -> Record:
     row = next(iter(reading.snapshot.rows([facts.seq])), None)
     assert row is not None
     return decode(row.content)

@@ -385,7 +385,7 @@ def test_an_anchor_slot_is_written_and_read_as_the_spec_says(tmp_path: Path):
     anchor = FileAnchor(tmp_path / "a.anchor", HEX(case["key"]), HEX(case["store_id"]))
     anchor.advance(state)
     anchor.close()
-    assert (tmp_path / "a.anchor").read_bytes() == slot
+    assert (tmp_path / "a.anchor").read_bytes() == slot + bytes(case["slot_bytes"])
     for name, data in (("first", slot), ("second", bytes(case["slot_bytes"]) + slot)):
         (tmp_path / name).write_bytes(data)
         read = FileAnchor(tmp_path / name, HEX(case["key"]), HEX(case["store_id"]))

@@ -34,7 +34,7 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
             if number >= CONSIDERED:
                 break
             try:
-                record = fetch_record(reading, partition, facts)
+                record = fetch_record(reading, view, facts)
             except SealError:
                 if not store.quarantine:
                     raise

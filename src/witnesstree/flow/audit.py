@@ -215,8 +215,9 @@ def prove(store: VerifiedStore, memory_id: object, principal: Principal) -> str:
     """
     wanted = parse_id(memory_id)
     with store.reading() as reading:
-        facts = current_version(reading.view(principal.partition), wanted)
-        record = fetch_record(reading, principal.partition, facts)
+        view = reading.view(principal.partition)
+        facts = current_version(view, wanted)
+        record = fetch_record(reading, view, facts)
         entries = list(reading.snapshot.entries(0, reading.trusted.size))
         hashes = [leaf_hash(entry) for entry in entries]
         if len(entries) != reading.trusted.size or tree_root(hashes) != reading.trusted.state.root:

@@ -46,7 +46,7 @@ def export_lines(store: VerifiedStore, principal: Principal) -> Iterator[str]:
         lines = [json.dumps(head | {"exported_at": to_iso(store.now())}, ensure_ascii=False)]
         for newest in view.memories():
             for facts in view.versions(newest.id):
-                record = fetch_record(reading, principal.partition, facts)
+                record = fetch_record(reading, view, facts)
                 body = {
                     "memory": Memo(**memo_fields(record)).to_dict(),
                     "record": base64.b64encode(encode(record)).decode(),

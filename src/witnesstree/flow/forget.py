@@ -65,7 +65,7 @@ def forget(
         if state is not None:
             pending.append(state.begin_erasure(store.keys.store_id, owner, marks))
             state.note_scrub(store.keys.store_id)
-        old = _tombstones(reading, view, principal) if choice.everything else []
+        old = _tombstones(reading, view) if choice.everything else []
         seqs = [facts.seq for facts in rows]
         for facts, payload in old:
             more, ranges = read_tombstone(payload)
@@ -103,16 +103,16 @@ def _chosen(reading: Reading, choice: Choice, principal: Principal) -> list[RowF
     for newest in view.memories():
         if choice.session is not None and newest.session != choice.session:
             continue
-        if choice.where is not None and not choice.where(memo_fields(fetch_record(reading, principal.partition, newest))):
+        if choice.where is not None and not choice.where(memo_fields(fetch_record(reading, view, newest))):
             continue
         chosen += view.versions(newest.id)
     return chosen
 
 
-def _tombstones(reading: Reading, view: View, principal: Principal) -> list[tuple[RowFacts, bytes]]:
+def _tombstones(reading: Reading, view: View) -> list[tuple[RowFacts, bytes]]:
     """Return earlier tombstones of the owner, so that one without any name can take their place."""
     found = [facts for facts in view.alive() if facts.kind == Kind.TOMBSTONE]
-    return [(facts, fetch_record(reading, principal.partition, facts).payload) for facts in found]
+    return [(facts, fetch_record(reading, view, facts).payload) for facts in found]
 
 
 def _tombstone(principal: Principal, marks: list[bytes], seqs: list[int], *, at: int, anonymous: bool) -> Record:

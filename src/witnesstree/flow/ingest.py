@@ -145,8 +145,9 @@ def _turn(arrival: Arrival, message: CheckedMessage, fingerprint: bytes, *, at: 
     _, status = decide(None, op, hold=arrival.hold)
     user = arrival.principal.user
     is_guest = message.role is Role.USER and message.name not in ("", user)
+    chance = secrets.token_bytes(32)
     return Record(
-        id=secrets.token_bytes(16),
+        id=chance[:16],
         version=1,
         kind=Kind.TURN,
         role=message.role,
@@ -155,7 +156,7 @@ def _turn(arrival: Arrival, message: CheckedMessage, fingerprint: bytes, *, at: 
         status=status or Status.HELD,
         op=op,
         recorded_at=at,
-        salt=secrets.token_bytes(16),
+        salt=chance[16:],
         fingerprint=fingerprint,
         said_at=message.said_at,
         valid_from=at if message.said_at is None else message.said_at,
@@ -216,7 +217,7 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
         decision, status = decide(Status(facts.status), step.op)
         if status is None:
             raise ConflictError(f"memory {wanted.hex()}: {decision.detail}", reason=decision.reason)
-        old = fetch_record(reading, principal.partition, facts)
+        old = fetch_record(reading, view, facts)
         new = _next_version(old, principal, step, status, at=transaction.at)
         if new is None:
             return Change(wanted.hex(), old.version, "unchanged")

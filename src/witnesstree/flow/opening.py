@@ -213,7 +213,13 @@ def _anchor(home: Home, store: Store, master: MasterKey, store_id: bytes, *, is_
             f"the anchor {path} is missing, so a rollback could not be seen; put it back or run 'wtree doctor'",
             reason="anchor_missing",
         )
-    return FileAnchor(path, keys.anchor, store_id)
+    anchor = FileAnchor(path, keys.anchor, store_id)
+    if is_pinned and anchor.read() is None:
+        anchor.close()
+        raise LogError(
+            f"the anchor {path} is empty, so a rollback could not be seen; run 'wtree doctor'", reason="anchor_missing"
+        )
+    return anchor
 
 
 def memory_store(make: Callable[[str, Batch], Store], clock: Clock, *, quarantine: bool) -> VerifiedStore:

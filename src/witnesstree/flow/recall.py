@@ -98,13 +98,12 @@ def check_budget(value: object) -> int | None:
     return value
 
 
-def fetch_record(reading: Reading, partition: str, facts: RowFacts) -> Record:
+def fetch_record(reading: Reading, view: View, facts: RowFacts) -> Record:
     """Return the full record of a row of the view, fetched again and checked against the seal that the view expects.
 
     Raises:
         SealError: it is altered, replaced by another genuine row, or gone (edits edit-I1 to edit-I3).
     """
-    store = reading.store
     row = next(iter(reading.snapshot.rows([facts.seq])), None)
     if row is None:
         raise SealError(
@@ -113,7 +112,7 @@ def fetch_record(reading: Reading, partition: str, facts: RowFacts) -> Record:
             seq=facts.seq,
             id=facts.id.hex(),
         )
-    verify_seal(store.keys, store.owner_key(partition), row, facts.seal)
+    verify_seal(reading.store.keys, view.owner, row, facts.seal)
     return decode(row.content)
 
 
@@ -145,7 +144,7 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
         if terms:
             for score, facts in ranked(view, terms, question.filter):
                 try:
-                    record = fetch_record(reading, question.principal.partition, facts)
+                    record = fetch_record(reading, view, facts)
                 except SealError:
                     if not store.quarantine:
                         raise
@@ -281,8 +280,8 @@ def get(store: VerifiedStore, memory_id: object, principal: Principal) -> Memo:
     """
     wanted = parse_id(memory_id)
     with store.reading() as reading:
-        facts = current_version(reading.view(principal.partition), wanted)
-        return Memo(**memo_fields(fetch_record(reading, principal.partition, facts)))
+        view = reading.view(principal.partition)
+        return Memo(**memo_fields(fetch_record(reading, view, current_version(view, wanted))))
 
 
 def history(store: VerifiedStore, memory_id: object, principal: Principal) -> tuple[Memo, ...]:
@@ -297,7 +296,7 @@ def history(store: VerifiedStore, memory_id: object, principal: Principal) -> tu
         versions = view.versions(wanted)
         if not versions:
             raise _absent(view, wanted)
-        return tuple(Memo(**memo_fields(fetch_record(reading, principal.partition, facts))) for facts in versions)
+        return tuple(Memo(**memo_fields(fetch_record(reading, view, facts))) for facts in versions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +350,7 @@ def list_page(store: VerifiedStore, request: Listing) -> Page:
                 more = True
                 break
             try:
-                memo = Memo(**memo_fields(fetch_record(reading, request.principal.partition, facts)))
+                memo = Memo(**memo_fields(fetch_record(reading, view, facts)))
             except SealError:
                 if not store.quarantine:
                     raise

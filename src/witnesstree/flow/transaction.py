@@ -12,7 +12,7 @@ from witnesstree.errors import LogError
 from witnesstree.flow.head import TrustedHead
 from witnesstree.proof.checkpoint import sign_checkpoint
 from witnesstree.proof.digest import Leaf, decode_leaf, element
-from witnesstree.proof.encoding import Entry, row_entry
+from witnesstree.proof.encoding import commit_entry, row_entry
 from witnesstree.proof.keys import Signer, StoreKeys
 from witnesstree.proof.merkle import EMPTY_ROOT, extend, frontier_root
 from witnesstree.proof.ownermap import EMPTY, find_slot, leaf_slot, update_map
@@ -20,7 +20,6 @@ from witnesstree.proof.seal import seal_row
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.principal import SYSTEM_PARTITION
 from witnesstree.types.record import Record, SealedRecord
-from witnesstree.types.trust import Op
 from witnesstree.types.wire import encode
 
 
@@ -182,7 +181,7 @@ class Transaction:
             leaves[owner] = moved.encode(self._keys)
         root, nodes = update_map(self._map_root, leaves, self._snapshot.node)
         commit_seq = self.next_seq
-        commit = Entry(commit_seq, self.at, Op.COMMIT, before=self._trusted.map_root, after=root).encode()
+        commit = commit_entry(commit_seq, self.at, before=self._trusted.map_root, after=root)
         state = self._trusted.state
         inner, size = extend(state.frontier, state.size, (entry for _, entry in self._entries))
         peaks, size = extend(inner, size, [commit])

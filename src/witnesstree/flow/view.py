@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from itertools import repeat
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,26 +280,30 @@ class View:
         view.marks = {bytes.fromhex(mark) for mark in about["marks"]}
         columns = _fixed_columns(arrays[flat + starts :])
         columns += [column * len(columns[0]) if len(column) == 1 else column for column in about["columns"]]
-        view.rows = list(map(RowFacts._make, zip(*columns, strict=True)))
-        view._rebuild_maps()
+        view.rows = list(map(tuple.__new__, repeat(RowFacts), zip(*columns, strict=True)))
+        view._take_columns(SimpleNamespace(**dict(zip(RowFacts._fields, columns, strict=True))))
         view.saved_rows = len(view.rows)
         return view
 
-    def _rebuild_maps(self) -> None:
-        """Index loaded rows: first those that came alone, then those that follow an earlier version."""
-        self._visible = np.zeros(max(64, len(self.rows) * 2), np.bool_)
-        rows = [(document, facts) for document, facts in enumerate(self.rows) if facts is not None]
-        self._place = {facts.seq: document for document, facts in rows}
-        memories = [(document, facts) for document, facts in rows if facts.kind in MEMORY_KINDS]
-        first: dict[bytes, int] = {}
-        later = [(document, facts) for document, facts in memories if first.setdefault(facts.id, document) != document]
-        self._latest = first
-        self._fingerprints = {facts.fingerprint: document for document, facts in memories}
-        self._ending = {f.seq: f for _, f in memories if f.valid_to is not None or f.expires_at is not None}
-        follows = {document for document, _ in later}
-        self._visible[[d for d, facts in memories if facts.status == Status.ACTIVE and d not in follows]] = True
-        for document, facts in later:
-            self._index(facts, document)
+    def _take_columns(self, column: Any) -> None:
+        """Index loaded rows, given as one list for each field of ``RowFacts``."""
+        count = len(column.seq)
+        is_memory = np.isin(column.kind, MEMORY_KINDS)
+        documents = np.flatnonzero(is_memory).tolist()
+        self._place = dict(zip(column.seq, range(count), strict=True))
+        self._latest = {column.id[document]: document for document in documents}
+        self._fingerprints = {column.fingerprint[document]: document for document in documents}
+        self._visible = np.zeros(max(64, 2 * count), np.bool_)
+        self._visible[:count] = is_memory & (np.array(column.status) == Status.ACTIVE)
+        if len(self._latest) < len(documents):
+            for document in documents:
+                if self._latest[column.id[document]] != document:
+                    self._earlier.setdefault(column.id[document], []).append(document)
+                    self._visible[document] = False
+        for ends in (column.valid_to, column.expires_at):
+            if any(end is not None for end in ends):
+                rows = [row for row, end in zip(self.rows, ends, strict=True) if row is not None and end is not None]
+                self._ending |= {row.seq: row for row in rows if row.kind in MEMORY_KINDS}
 
 
 def _fixed_columns(data: memoryview) -> list[list[Any]]:

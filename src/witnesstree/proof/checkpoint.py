@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import hashlib
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,7 @@ ED25519: Final = b"\x01"
 PREFIX: Final = "witnesstree/"
 
 
+@functools.lru_cache(maxsize=64)
 def key_id(name: str, public_key: bytes) -> bytes:
     """Return the 4-byte key id of a signed-note key."""
     return hashlib.sha256(name.encode() + b"\n" + ED25519 + public_key).digest()[:4]

@@ -59,14 +59,9 @@ class Leaf:
 
     def moved(self, *, added: list[int], removed: list[int], last_seq: int, nonce: bytes, epoch: bytes = b"") -> Leaf:
         """Return the leaf after rows with these elements came and went."""
-        return replace(
-            self,
-            count=self.count + len(added) - len(removed),
-            last_seq=last_seq,
-            digest=(self.digest + sum(added) - sum(removed)) % MODULUS,
-            nonce=nonce,
-            epoch=epoch or self.epoch,
-        )
+        count = self.count + len(added) - len(removed)
+        digest = (self.digest + sum(added) - sum(removed)) % MODULUS
+        return Leaf(self.owner, count, last_seq, digest, nonce, epoch or self.epoch)
 
 
 def decode_leaf(keys: StoreKeys, data: bytes) -> Leaf:

@@ -62,6 +62,11 @@ def commit_to(salt: bytes, label: bytes, value: bytes) -> bytes:
     return _sha256(salt + label + value).digest()
 
 
+def commit_entry(seq: int, at: int, *, before: bytes, after: bytes) -> bytes:
+    """Return the encoded entry that ends a transaction: the roots of the owner map before and after it."""
+    return ENTRY.pack(ENTRY_FORMAT, seq, at, Op.COMMIT, ZERO, ZERO, ZERO, before, after)
+
+
 def row_entry(
     seq: int,
     op: Op,

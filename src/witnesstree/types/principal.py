@@ -25,6 +25,8 @@ def normalise_name(value: object, field: str, *, required: bool = True) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(f"{field} must be text, not {type(value).__name__}", field=field)
+    if value.isascii() and value.isprintable() and value == value.strip() and 0 < len(value) <= MAX_NAME_BYTES:
+        return value
     name = unicodedata.normalize("NFC", value)
     if not name and not required:
         return ""
