@@ -56,7 +56,10 @@ class ViewCache:
         except InvalidTag:
             return None
         split = 4 + int.from_bytes(opened[:4], "big")
-        return View.load(self._keys, leaf, opened[4:split], memoryview(opened)[split:], quarantine=quarantine)
+        try:
+            return View.load(self._keys, leaf, opened[4:split], memoryview(opened)[split:], quarantine=quarantine)
+        except (KeyError, ValueError, TypeError, IndexError):
+            return None  # written by another version of this program
 
     def save(self, view: View) -> None:
         """Write an owner's view if it is large and changed enough to be worth it; a full disk is no error here."""
