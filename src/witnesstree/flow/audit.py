@@ -30,7 +30,11 @@ from witnesstree.types.wire import decode, encode
 
 T = TypeVar("T")
 MAX_PROBLEMS = 1000
+_REPAIRABLE = frozenset({"derived_damaged", "map_altered", "owner_incomplete", "owner_unknown", "row_planted", "row_resurrected"})
+"""Findings behind which nothing that was written is lost: log and content give all of it again."""
 OWNER_BYTES = 16
+_OP_AT = 17
+"""Where an encoded log entry holds its operation."""
 Progress = Callable[[int, int], None]
 
 
@@ -43,9 +47,13 @@ class _Tally:
     sums: dict[bytes, int] = field(default_factory=dict)
     counts: dict[bytes, int] = field(default_factory=dict)
     at: set[int] = field(default_factory=set)
+    forged: set[int] = field(default_factory=set)
     erased: list[tuple[int, int]] = field(default_factory=list)
+    gone: set[int] = field(default_factory=set)
+    reasons: set[str] = field(default_factory=set)
 
     def add(self, reason: str, where: str, message: str) -> None:
+        self.reasons.add(reason)
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(reason, where, message))
 
@@ -60,6 +68,11 @@ def audit(store: VerifiedStore, progress: Progress | None = None) -> AuditReport
     Raises:
         StoreError: the store can't be read at all.
     """
+    return _examine(store, progress)[0]
+
+
+def _examine(store: VerifiedStore, progress: Progress | None = None) -> tuple[AuditReport, _Tally]:
+    """Return the report of a full check, and everything it is made of."""
     tally = _Tally()
     size, root = 0, b""
     for text in _guarded(tally, lambda: list(store.store.problems(deep=True))) or ():
@@ -77,7 +90,7 @@ def audit(store: VerifiedStore, progress: Progress | None = None) -> AuditReport
                 _guarded(tally, lambda: _check_map(store, snapshot, trusted, tally))
     except IntegrityError as error:
         tally.add(error.reason, "store", str(error))
-    return AuditReport(
+    report = AuditReport(
         ok=not tally.problems,
         store_id=store.keys.store_id.hex(),
         size=size,
@@ -86,6 +99,7 @@ def audit(store: VerifiedStore, progress: Progress | None = None) -> AuditReport
         root=root.hex(),
         problems=tuple(tally.problems),
     )
+    return report, tally
 
 
 def _guarded(tally: _Tally, run: Callable[[], T]) -> T | None:
@@ -130,13 +144,12 @@ def _check_rows(
             progress(tally.rows, len(entries))
         facts = _check_seal(store, row, tally)
         if facts is None:
-            problem = "row_altered"
-        else:
-            before = places.get(facts.id) if facts.version > 1 else None
-            places[facts.id] = row.seq
-            problem = "" if _is_logged(snapshot, row, facts, before, entries.get(row.seq)) else "row_unlogged"
-        if problem:
-            tally.add(problem, f"row {row.seq}", "this row is not what was written there; restore it from a backup")
+            tally.forged.add(row.seq)
+            continue
+        before = places.get(facts.id) if facts.version > 1 else None
+        places[facts.id] = row.seq
+        if not _is_logged(snapshot, row, facts, before, entries.get(row.seq)):
+            tally.add("row_unlogged", f"row {row.seq}", "the log does not say that this row was written; restore a backup")
 
 
 def _check_seal(store: VerifiedStore, row: SealedRecord, tally: _Tally) -> AuditFacts | None:
@@ -170,16 +183,19 @@ def _is_logged(snapshot: Snapshot, row: SealedRecord, facts: AuditFacts, before:
 
 
 def _check_coverage(entries: dict[int, bytes], tally: _Tally) -> None:
-    """Every entry but a commit has its row, or a tombstone says that it was erased; no erased row is back."""
-    gone: set[int] = set()
+    """Every entry but a commit has its row, or a tombstone says that it was erased; no row stands where none was written."""
     for first, last in tally.erased:
-        gone.update(range(first, last + 1))
-    for seq, data in entries.items():
-        is_commit = data[17] == Op.COMMIT
-        is_lost = not is_commit and seq not in tally.at and seq not in gone
-        if is_lost and not any(p.where == f"row {seq}" for p in tally.problems):
+        tally.gone.update(range(first, last + 1))
+    for seq in sorted(tally.forged):
+        entry = entries.get(seq)
+        if entry is None or entry[_OP_AT] == Op.COMMIT or seq in tally.gone:
+            tally.add("row_planted", f"row {seq}", "a forged row stands where none was written; run 'wtree repair'")
+        else:
+            tally.add("row_altered", f"row {seq}", "this row is not what was written there; restore it from a backup")
+    for seq, entry in entries.items():
+        if entry[_OP_AT] != Op.COMMIT and seq not in tally.at and seq not in tally.gone and seq not in tally.forged:
             tally.add("row_missing", f"row {seq}", "the row that the log speaks of is missing; restore it from a backup")
-    for seq in tally.at & gone:
+    for seq in sorted(tally.at & tally.gone):
         tally.add("row_resurrected", f"row {seq}", "a row that was erased is back; run 'wtree repair'")
 
 
@@ -258,33 +274,19 @@ def system_record(op: Op, payload: bytes, *, at: int) -> Record:
 def repair(store: VerifiedStore) -> tuple[Problem, ...]:
     """Rebuild indexes and owner map from rows that verify, log it, and return what can't be rebuilt.
 
-    Nothing is rebuilt while a row is altered, missing or unlogged, or the log is: that needs a backup, and the returned
-    problems say so.
+    Rows that were planted, or erased and put back, go. Nothing is rebuilt while a row is altered, missing or unlogged, or the
+    log is: that needs a backup, and the returned problems say so.
 
     Raises:
         AccessError: this home can't sign. IntegrityError: the head itself does not verify.
     """
     store.master.require_signer()
     store.store.rebuild()
-    derived = {"derived_damaged", "map_altered", "owner_incomplete", "owner_unknown", "row_resurrected"}
-    found = audit(store).problems
-    lost = tuple(problem for problem in found if problem.reason not in derived)
-    if lost or not any(problem.reason in derived - {"derived_damaged"} for problem in found):
-        return tuple(problem for problem in found if problem.reason != "derived_damaged" or lost)
-    with store.store.read() as snapshot:
-        gone = _erased_positions(snapshot)
-    rewrite(store, Op.REPAIR, b"", skip=gone)
+    report, tally = _examine(store)
+    if report.ok or tally.reasons - _REPAIRABLE:
+        return report.problems
+    rewrite(store, Op.REPAIR, b"", skip=tally.gone | tally.forged)
     return audit(store).problems
-
-
-def _erased_positions(snapshot: Snapshot) -> set[int]:
-    gone: set[int] = set()
-    for row in snapshot.all_rows():
-        record = decode(row.content)
-        if record.kind is Kind.TOMBSTONE:
-            for first, last in read_tombstone(record.payload)[1]:
-                gone.update(range(first, last + 1))
-    return gone
 
 
 def rewrite(store: VerifiedStore, op: Op, payload: bytes, *, skip: Iterable[int] = (), master: MasterKey | None = None) -> None:

@@ -38,6 +38,14 @@ DERIVED = {
     ],
     "leaves gone": ["DELETE FROM leaf"],
     "nodes gone": ["DELETE FROM node"],
+    "a row planted behind the log": ["INSERT INTO memory SELECT 1000, owner, content, seal FROM memory WHERE seq = 4"],
+    "a row planted at the next place": [
+        "INSERT INTO memory SELECT (SELECT max(seq) + 1 FROM log), owner, x'00', seal FROM memory LIMIT 1"
+    ],
+    "rows planted at a commit's and an erased row's place": [
+        "INSERT INTO memory SELECT 3, owner, content, seal FROM memory WHERE seq = 4",
+        "INSERT INTO memory SELECT 11, owner, content, seal FROM memory WHERE seq = 4",
+    ],
     "a leaf altered": ["UPDATE leaf SET leaf = zeroblob(97)"],
 }
 
