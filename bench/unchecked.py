@@ -14,8 +14,9 @@ from typing import Any
 from witnesstree import Memory
 from witnesstree.flow import recall
 from witnesstree.flow.verified import Reading, VerifiedStore
-from witnesstree.flow.view import RowFacts, View
+from witnesstree.flow.view import View
 from witnesstree.stores import sqlite
+from witnesstree.types.facts import RowFacts
 from witnesstree.types.record import Record
 from witnesstree.types.wire import decode
 

@@ -477,9 +477,16 @@ class Memory:
         """Make a new store at ``target`` that begins with this memory and knows where it came from."""
         return relocate.fork(self._store, target, self._needs_home(), self._terms)
 
-    def rotate_keys(self) -> AuditReport:
-        """Replace the store's keys: everything is checked, then sealed and signed anew in one transaction."""
-        return relocate.rotate(self._store, self._needs_home())
+    def rotate_keys(self, *, lost_signer: bool = False) -> AuditReport:
+        """Replace the store's keys: everything is checked, then sealed and signed anew in one transaction.
+
+        Args:
+            lost_signer: do it with a reader's key, since the signing key is lost; the log says so.
+
+        Raises:
+            AccessError: only a reader's key is here, and ``lost_signer`` was not given.
+        """
+        return relocate.rotate(self._store, self._needs_home(), lost_signer=lost_signer)
 
     def _needs_home(self) -> Home:
         if self._home is None:

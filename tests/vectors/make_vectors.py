@@ -16,7 +16,6 @@ from typing import Any
 
 from witnesstree.anchors.base import AnchorState
 from witnesstree.anchors.file import SLOT_BYTES
-from witnesstree.flow.view import write_tombstone
 from witnesstree.proof import checkpoint as notes
 from witnesstree.proof import merkle, ownermap
 from witnesstree.proof.digest import Leaf, element
@@ -26,6 +25,7 @@ from witnesstree.proof.receipt import make_proof, make_receipt
 from witnesstree.proof.seal import make_seal
 from witnesstree.types.limits import MAX_METADATA_BYTES
 from witnesstree.types.record import Record, Span
+from witnesstree.types.tombstone import write_tombstone
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 from witnesstree.types.wire import HEADER, encode
 

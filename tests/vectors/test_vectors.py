@@ -14,7 +14,6 @@ from witnesstree.anchors.base import AnchorState
 from witnesstree.anchors.file import FileAnchor
 from witnesstree.errors import LogError, PackError, SealError
 from witnesstree.flow.cache import MAGIC, ViewCache
-from witnesstree.flow.view import read_tombstone, write_tombstone
 from witnesstree.proof import checkpoint as notes
 from witnesstree.proof import merkle, ownermap
 from witnesstree.proof.digest import Leaf, decode_leaf, element
@@ -23,6 +22,7 @@ from witnesstree.proof.keys import MasterKey, StoreKeys
 from witnesstree.proof.receipt import verify_proof, verify_receipt
 from witnesstree.proof.seal import make_seal, verify_seal
 from witnesstree.types.record import Record, SealedRecord, Span
+from witnesstree.types.tombstone import read_tombstone, write_tombstone
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 from witnesstree.types.wire import decode, encode
 

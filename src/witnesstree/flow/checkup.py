@@ -21,7 +21,6 @@ from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.opening import Home, Terms, open_verified
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Clock, Reading, VerifiedStore
-from witnesstree.flow.view import write_tombstone
 from witnesstree.proof.keys import MasterKey, StoreKeys
 from witnesstree.proof.seal import verify_seal
 from witnesstree.stores import engine_version, open_store, place_exists, place_of
@@ -29,6 +28,7 @@ from witnesstree.stores.base import Store
 from witnesstree.types.principal import SYSTEM_PARTITION
 from witnesstree.types.record import Record
 from witnesstree.types.settings import Settings
+from witnesstree.types.tombstone import write_tombstone
 from witnesstree.types.trust import Kind, Op
 from witnesstree.types.wire import decode
 

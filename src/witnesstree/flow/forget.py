@@ -11,14 +11,16 @@ from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.recall import fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
-from witnesstree.flow.view import RowFacts, View, read_tombstone, write_tombstone
+from witnesstree.flow.view import View
 from witnesstree.proof.merkle import leaf_hash
 from witnesstree.proof.receipt import make_receipt
 from witnesstree.rules.policy import Where
+from witnesstree.types.facts import RowFacts
 from witnesstree.types.instant import to_iso
 from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import ErasureReceipt, memo_fields
+from witnesstree.types.tombstone import read_tombstone, write_tombstone
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 
 

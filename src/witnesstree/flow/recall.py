@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from witnesstree.errors import InputError, NotFoundError, SealError
 from witnesstree.flow.verified import Reading, VerifiedStore
-from witnesstree.flow.view import RowFacts, View
+from witnesstree.flow.view import View
 from witnesstree.proof.encoding import commit_to
 from witnesstree.proof.seal import verify_seal
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
@@ -24,6 +24,7 @@ from witnesstree.rules.fence import fence, inert
 from witnesstree.rules.policy import Filter, Where, is_match, version_as_of
 from witnesstree.rules.ranking import order_key
 from witnesstree.rules.terms import terms_of
+from witnesstree.types.facts import RowFacts
 from witnesstree.types.limits import MAX_BUDGET_TOKENS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, MAX_RESULTS
 from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record

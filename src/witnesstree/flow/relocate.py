@@ -9,18 +9,20 @@ from collections.abc import Iterator
 
 from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.audit import audit, rewrite, system_record
-from witnesstree.flow.head import TrustedHead, verify_head
+from witnesstree.flow.examine import examine
+from witnesstree.flow.head import TrustedHead
 from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.opening import Home, Terms, open_verified, settle
 from witnesstree.flow.transaction import EmptyMap, Transaction, beginning
-from witnesstree.flow.verified import VerifiedStore
-from witnesstree.flow.view import read_tombstone, write_tombstone
+from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.keys import MasterKey, StoreKeys
+from witnesstree.proof.seal import verify_seal
 from witnesstree.stores import create_store, open_store, place_exists, place_of
 from witnesstree.types.batch import Batch
 from witnesstree.types.principal import SYSTEM_PARTITION
-from witnesstree.types.record import Record
+from witnesstree.types.record import Record, SealedRecord
 from witnesstree.types.result import AuditReport
+from witnesstree.types.tombstone import read_tombstone, write_tombstone
 from witnesstree.types.trust import Kind, Op
 from witnesstree.types.wire import decode, encode
 
@@ -37,45 +39,47 @@ def restore(source: str, target: str, home: Home, terms: Terms) -> AuditReport:
     Raises:
         InputError: something is at the target already. IntegrityError: the backup does not verify; nothing is made.
     """
-    if place_exists(target):
-        raise InputError(f"{place_of(target)} exists already; move it away first", reason="exists")
+    _refuse_existing(target)
     if not place_exists(source):
         raise InputError(f"there is no backup at {place_of(source)}", reason="no_store")
-    return _copy(source, target, home, terms, op=Op.RESTORE)
+    store = open_store(source)
+    try:
+        with store.read() as snapshot:
+            old_id = snapshot.head().store_id
+        master = home.keyring.load(old_id)
+        copy = VerifiedStore(store, master, store_id=old_id, anchor=None, cache=None, clock=terms.clock, quarantine=False)
+        return _copy(copy, target, home, terms, op=Op.RESTORE)
+    finally:
+        store.close()
 
 
 def fork(source: VerifiedStore, target: str, home: Home, terms: Terms) -> AuditReport:
     """Make a new store at ``target`` that begins with this one's memory and knows where it came from.
 
     Raises:
-        InputError: something is at the target already. IntegrityError: this store does not verify.
+        InputError: something is at the target already. IntegrityError: this store does not verify, or was rolled back.
     """
+    _refuse_existing(target)
+    return _copy(source, target, home, terms, op=Op.FORK)
+
+
+def _refuse_existing(target: str) -> None:
     if place_exists(target):
-        raise InputError(f"{place_of(target)} exists already; choose another path", reason="exists")
-    return _copy(source.store.place, target, home, terms, op=Op.FORK)
+        raise InputError(f"{place_of(target)} exists already; move it away or choose another path", reason="exists")
 
 
-def _copy(source: str, target: str, home: Home, terms: Terms, *, op: Op) -> AuditReport:
-    store = open_store(source)
-    try:
-        with store.read() as snapshot:
-            old_id = snapshot.head().store_id
-            master = home.keyring.load(old_id)
-            unanchored = VerifiedStore(
-                store, master, store_id=old_id, anchor=None, cache=None, clock=terms.clock, quarantine=False
-            )
-        report = audit(unanchored)
+def _copy(source: VerifiedStore, target: str, home: Home, terms: Terms, *, op: Op) -> AuditReport:
+    """Check everything and copy it inside one snapshot, so that nothing can change in between."""
+    with source.looking() as (snapshot, remembered):
+        report, _ = examine(source, snapshot, remembered)
         if not report.ok:
+            problem = report.problems[0]
             raise IntegrityError(
-                f"{source} does not verify and was not used: {report.problems[0].message} ({report.problems[0].where})",
-                reason=report.problems[0].reason,
+                f"{source.store.place} does not verify and was not used: {problem.message} ({problem.where})",
+                reason=problem.reason,
             )
-        with store.read() as snapshot:
-            trusted = verify_head(unanchored.keys, snapshot, ())
-            contents = [(row.seq, row.owner, row.content) for row in snapshot.all_rows()]
-        batch, head, store_id = _resealed(unanchored, trusted, contents, home, op=op, at=unanchored.now())
-    finally:
-        store.close()
+        rows = [verify_seal(source.keys, row.owner, row) for row in snapshot.all_rows()]
+    batch, head, store_id = _resealed(source, report, rows, home, op=op)
     create_store(target, batch)
     settle(target, home, store_id, head)
     copied = open_verified(target, home, terms)
@@ -86,53 +90,65 @@ def _copy(source: str, target: str, home: Home, terms: Terms, *, op: Op) -> Audi
 
 
 def _resealed(
-    old: VerifiedStore, trusted: TrustedHead, contents: list[tuple[int, bytes, bytes]], home: Home, *, op: Op, at: int
+    old: VerifiedStore, report: AuditReport, rows: list[SealedRecord], home: Home, *, op: Op
 ) -> tuple[Batch, TrustedHead, bytes]:
     """Return the first batch of a new store with every row under a new store id, keys and log."""
-    store_id = secrets.token_bytes(16)
+    store_id, at = secrets.token_bytes(16), old.now()
     master = home.keyring.load()
     keys = StoreKeys.derive(master, store_id)
     transaction = Transaction(keys, master.require_signer(), EmptyMap(), beginning(store_id), at=at)
-    about = {"from": old.keys.store_id.hex(), "size": trusted.size, "root": trusted.state.root.hex()}
-    payload = json.dumps(about, sort_keys=True).encode()
+    payload = json.dumps({"from": report.store_id, "size": report.size, "root": report.root}, sort_keys=True).encode()
     transaction.put(keys.owner_key(SYSTEM_PARTITION), system_record(op, payload, at=at))
     before: dict[bytes, bytes] = {}
-    for owner, record in _kept(old, contents, home.state.marks()):
+    for owner, record in _kept(old, rows, home.state.marks()):
         transaction.put(owner, record, before=before.get(record.id))
         before[record.id] = encode(record)
     batch, head = transaction.batch()
     return batch, head, store_id
 
 
-def _kept(old: VerifiedStore, contents: list[tuple[int, bytes, bytes]], marks: set[bytes]) -> Iterator[tuple[bytes, Record]]:
+def _kept(old: VerifiedStore, rows: list[SealedRecord], marks: set[bytes]) -> Iterator[tuple[bytes, Record]]:
     """Yield what goes into a copy: all but what the home remembers as erased; tombstones keep their marks only."""
-    for _, owner, content in contents:
-        record = decode(content)
+    for row in rows:
+        record = decode(row.content)
         if record.kind is Kind.TOMBSTONE:
             known, _ = read_tombstone(record.payload)
-            yield owner, record.with_changes(payload=write_tombstone(known, ()))
+            yield row.owner, record.with_changes(payload=write_tombstone(known, ()))
         elif mark_of(old, record.id) not in marks and mark_of(old, record.fingerprint) not in marks:
-            yield owner, record
+            yield row.owner, record
 
 
-def rotate(store: VerifiedStore, home: Home) -> AuditReport:
+def rotate(store: VerifiedStore, home: Home, *, lost_signer: bool) -> AuditReport:
     """Replace root secret and signer of a store: full check, everything sealed anew in one transaction, old seals die at once.
+
+    Args:
+        store: whose keys.
+        home: where the new key goes, before the commit.
+        lost_signer: allow it with a reader's key, since the signing key is lost; the log says so.
 
     Raises:
         IntegrityError: the store does not verify; nothing is changed. AccessError: this home can't sign.
     """
+    if not lost_signer:
+        store.master.require_signer()
     with home.state.locked("rotation"):
         with store.reading():
-            store.master.require_signer()
-        report = audit(store)
-        if not report.ok:
-            raise IntegrityError("the store does not verify; run 'wtree audit' before a key is rotated", reason="audit_failed")
-        # The new key is on disk before the commit. One left there by a cut-off rotation was never used: the head just verified.
-        store_id, naming = store.keys.store_id, store.master.naming
+            pass  # settles a rotation that was cut off: after it, a key that is left beside was never used
+        store_id, naming, old = store.keys.store_id, store.master.naming, store.master.public_key
         entropy = os.urandom(32)
-        home.keyring.write(entropy, naming, home.keyring.next_path(store_id))
         master = MasterKey.from_entropy(entropy, naming)
-        rewrite(store, Op.REKEY, store.master.public_key, master=master)
-        store.use_keys(master)
+        home.keyring.write(entropy, naming, home.keyring.next_path(store_id))
+
+        def build(transaction: Transaction, reading: Reading) -> None:
+            report, _ = examine(store, reading.snapshot, None)
+            if not report.ok:
+                raise IntegrityError(
+                    "the store does not verify; run 'wtree audit' before a key is rotated", reason="audit_failed"
+                )
+            about = {"old": old.hex(), "new": master.public_key.hex(), "lost_signer": lost_signer}
+            rewrite(transaction, reading, Op.REKEY, json.dumps(about, sort_keys=True).encode())
+
+        store.write(build, master=master)
         home.keyring.promote(store_id, master)
+    store.scrub()
     return audit(store)

@@ -7,7 +7,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -143,13 +143,20 @@ class VerifiedStore:
         Raises:
             LogError, SealError, IndexTamperError: the store is not what was written.
         """
+        with self._lock:
+            with self.looking() as (snapshot, remembered):
+                trusted = self.sync(snapshot, remembered)
+                yield Reading(self, snapshot, trusted)
+            self._follow(trusted.state, remembered)
+
+    @contextmanager
+    def looking(self) -> Iterator[tuple[Snapshot, AnchorState | None]]:
+        """Open one look at the store that verifies nothing yet, with what the anchor remembers (for audits and copies)."""
         self._refuse_fork()
         with self._lock:
             remembered = self._read_anchor()
             with self.store.read() as snapshot:
-                trusted = self._sync(snapshot, remembered)
-                yield Reading(self, snapshot, trusted)
-            self._follow(trusted.state, remembered)
+                yield snapshot, remembered
 
     def _refuse_fork(self) -> None:
         """Refuse in a child process before any lock is touched: a lock may have been held at the fork."""
@@ -165,12 +172,16 @@ class VerifiedStore:
             return False
         try:
             self.anchor.advance(state)
-        except StoreError:
-            return True
+        except (StoreError, LogError):
+            return True  # the write itself is done; a fork in the anchor is refused by the next read
         return False
 
-    def _sync(self, snapshot: Snapshot, remembered: AnchorState | None) -> TrustedHead:
-        """Verify the head unless it is the one verified last, under the same anchor."""
+    def sync(self, snapshot: Snapshot, remembered: AnchorState | None) -> TrustedHead:
+        """Return the verified head; it is verified again unless it is the one verified last, under the same anchor.
+
+        Raises:
+            LogError: it does not verify, or does not extend what was seen before.
+        """
         trusted = self._trusted
         is_anchored = remembered is None or remembered is self._anchored
         if trusted is not None and (is_anchored or remembered == trusted.state) and snapshot.head() == trusted.head:
@@ -242,8 +253,12 @@ class VerifiedStore:
             self._save(self._views.popitem(last=False)[1])
         return fresh
 
-    def write(self, build: Callable[[Transaction, Reading], T]) -> tuple[T, Written]:
+    def write(self, build: Callable[[Transaction, Reading], T], *, master: MasterKey | None = None) -> tuple[T, Written]:
         """Run ``build`` inside one store transaction and append what it wrote, all or nothing.
+
+        Args:
+            build: writes into the transaction; it may run again after a conflict.
+            master: the key to seal and sign with from this write on (a rotation).
 
         Returns:
             What ``build`` returned, and the state after the write. If nothing was written, nothing is committed.
@@ -253,23 +268,24 @@ class VerifiedStore:
             AccessError: this home can check and not sign.
         """
         self._refuse_fork()
-        self.master.require_signer()
         for attempt in range(CONFLICT_RETRIES):
             try:
-                return self._write_once(build)
+                return self._write_once(build, master)
             except ConflictError as error:
                 if error.reason != "head_moved" or attempt == CONFLICT_RETRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
-    def _write_once(self, build: Callable[[Transaction, Reading], T]) -> tuple[T, Written]:
+    def _write_once(self, build: Callable[[Transaction, Reading], T], master: MasterKey | None) -> tuple[T, Written]:
+        (master or self.master).require_signer()
         remembered = self._read_anchor_locked()
         after: TrustedHead | None = None
         with self.store.write() as snapshot, self._lock:
-            trusted = self._sync(snapshot, remembered)
-            signer = self.master.require_signer()
+            trusted = self.sync(snapshot, remembered)
+            key = master or self.master
+            keys = StoreKeys.derive(master, self._store_id) if master else self.keys
             known = partial(self._known_leaf, trusted.map_root)
-            transaction = Transaction(self.keys, signer, snapshot, trusted, at=self.now(), known=known)
+            transaction = Transaction(keys, key.require_signer(), snapshot, trusted, at=self.now(), known=known)
             result = build(transaction, Reading(self, snapshot, trusted))
             if not transaction.is_empty:
                 batch, after = transaction.batch()
@@ -277,12 +293,17 @@ class VerifiedStore:
         if after is None:
             return result, Written(trusted.size, False)
         with self._lock:
+            if master is not None:
+                self.use_keys(master)
+            if batch.reset:
+                self._views.clear()
             if self._trusted is trusted:
                 self._trusted = after
                 self._take_in(batch, transaction.leaves_after, trusted.map_root, after.map_root)
         behind = self._follow(after.state, remembered)
         if self.scrub_pending:
-            self.scrub()
+            with suppress(StoreError):
+                self.scrub()
         return result, Written(after.size, behind)
 
     def _known_leaf(self, map_root: bytes, owner: bytes) -> Leaf | None:

@@ -22,33 +22,10 @@ from witnesstree.proof.digest import MODULUS, Leaf
 from witnesstree.proof.keys import StoreKeys
 from witnesstree.proof.seal import make_seal
 from witnesstree.rules.policy import is_over
+from witnesstree.types.facts import RowFacts, read_facts
 from witnesstree.types.record import SealedRecord
-from witnesstree.types.trust import MEMORY_KINDS, Kind, Op, Status
-from witnesstree.types.wire import ABSENT, FORMAT, HEADER
-
-_HEADER_BYTES = HEADER.size
-
-
-class RowFacts(NamedTuple):
-    """What the view keeps of a verified row; the words and everything else stay in the store until they are a hit."""
-
-    seq: int
-    id: bytes
-    version: int
-    seal: bytes
-    fingerprint: bytes
-    kind: int
-    role: int
-    authority: int
-    trust: int
-    status: int
-    recorded_at: int
-    said_at: int | None
-    valid_from: int | None
-    valid_to: int | None
-    expires_at: int | None
-    session: str
-    scope: str
+from witnesstree.types.tombstone import read_tombstone
+from witnesstree.types.trust import MEMORY_KINDS, Kind, Status
 
 
 class Fault(NamedTuple):
@@ -315,83 +292,3 @@ def _fixed_columns(data: memoryview) -> list[list[Any]]:
         columns.append([rest[i : i + width] for i in range(at, at + width * count, width)])
         at += width * count
     return [seqs, columns[0], versions, columns[1], columns[2]]
-
-
-def read_facts(seq: int, content: bytes, seal: bytes) -> tuple[RowFacts, str, bytes]:
-    """Return the facts, text and payload of a row whose seal was verified.
-
-    Raises:
-        SealError: the content is of an unknown format.
-    """
-    fixed = HEADER.unpack_from(content)
-    if fixed[0] != FORMAT:
-        raise SealError(f"row {seq} has a format that this version does not know", reason="undecodable", seq=seq)
-    lengths = fixed[17:]
-    text_end = _HEADER_BYTES + lengths[0]
-    payload_at = text_end + lengths[1] + lengths[2]
-    user_at = payload_at + lengths[3]
-    session_at = user_at + lengths[4] + lengths[5] + lengths[6]
-    scope_at = session_at + lengths[7]
-    facts = RowFacts(
-        seq,
-        fixed[8],
-        fixed[11],
-        seal,
-        fixed[10],
-        fixed[1],
-        fixed[2],
-        fixed[3],
-        fixed[4],
-        fixed[5],
-        fixed[12],
-        None if fixed[13] == ABSENT else fixed[13],
-        None if fixed[14] == ABSENT else fixed[14],
-        None if fixed[15] == ABSENT else fixed[15],
-        None if fixed[16] == ABSENT else fixed[16],
-        content[session_at:scope_at].decode(),
-        content[scope_at : scope_at + lengths[8]].decode(),
-    )
-    return facts, content[_HEADER_BYTES:text_end].decode(), content[payload_at:user_at]
-
-
-class AuditFacts(NamedTuple):
-    """What an audit needs of a row's content to rebuild its log entry."""
-
-    kind: int
-    op: Op
-    id: bytes
-    version: int
-    salt: bytes
-    recorded_at: int
-    actor: str
-
-
-def audit_facts(content: bytes) -> AuditFacts:
-    """Return the fields of a verified row that its log entry commits to."""
-    fixed = HEADER.unpack_from(content)
-    lengths = fixed[17:]
-    actor_at = _HEADER_BYTES + sum(lengths[:5])
-    actor = content[actor_at : actor_at + lengths[5]].decode()
-    return AuditFacts(fixed[1], Op(fixed[6]), fixed[8], fixed[11], fixed[9], fixed[12], actor)
-
-
-def write_tombstone(marks: Iterable[bytes], seqs: Iterable[int]) -> bytes:
-    """Return the payload of a tombstone: keyed marks of what was erased, and the erased log positions as ranges."""
-    unique = sorted(set(marks))
-    ranges: list[list[int]] = []
-    for seq in sorted(set(seqs)):
-        if ranges and seq == ranges[-1][1] + 1:
-            ranges[-1][1] = seq
-        else:
-            ranges.append([seq, seq])
-    packed = b"".join(first.to_bytes(8, "big") + last.to_bytes(8, "big") for first, last in ranges)
-    return len(unique).to_bytes(4, "big") + b"".join(unique) + packed
-
-
-def read_tombstone(payload: bytes) -> tuple[list[bytes], list[tuple[int, int]]]:
-    """Return marks and position ranges of a tombstone's payload (16-byte marks)."""
-    count = int.from_bytes(payload[:4], "big")
-    end = 4 + 16 * count
-    marks = [payload[i : i + 16] for i in range(4, end, 16)]
-    numbers = [int.from_bytes(payload[i : i + 8], "big") for i in range(end, len(payload), 8)]
-    return marks, list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -10,8 +10,9 @@ import pytest
 
 from witnesstree import Memory
 from witnesstree.flow import cache
-from witnesstree.flow.view import View, read_tombstone, write_tombstone
+from witnesstree.flow.view import View
 from witnesstree.flow.words import WordIndex
+from witnesstree.types.tombstone import read_tombstone, write_tombstone
 
 
 @pytest.fixture(autouse=True)
