@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -89,6 +90,8 @@ class Memory:
             raise InputError('on_tamper must be "raise" or "quarantine"', field="on_tamper")
         if anchor != "file":
             raise UnsupportedError('the only anchor is "file"', field="anchor")
+        if unsafe_no_anchor:
+            warnings.warn("unsafe_no_anchor: an older copy of the store put back can't be noticed", stacklevel=2)
         terms = Terms(
             quarantine=on_tamper == "quarantine",
             use_anchor=not unsafe_no_anchor,
@@ -137,7 +140,10 @@ class Memory:
         return auditing.verifier_key_of(self._store)
 
     def _principal(self, user: object, agent: object = None) -> Principal:
-        return Principal.of(user if user is not None else self._user or None, agent if agent is not None else self._agent)
+        whose = user if user is not None else self._user
+        if whose == "" and user is None:
+            raise InputError("say whose memory it is: user=…, here or in Memory.open", field="user")
+        return Principal.of(whose, agent if agent is not None else self._agent)
 
     def _scope_or_default(self, scope: object) -> str:
         return normalise_name(scope if scope is not None else self._scope, "scope", required=False)
@@ -319,7 +325,21 @@ class Memory:
         """Return every version of a memory, oldest first, nothing shortened."""
         return recall.history(self._store, id, self._principal(user))
 
-    def answer(self, question: str, *, user: str | None = None, agent: str | None = None, **filters: Any) -> Answer:
+    def answer(
+        self,
+        question: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        scope: str | None = None,
+        kinds: str | Iterable[str] | None = None,
+        min_authority: str | None = None,
+        min_trust: str | None = None,
+        as_of: object = None,
+        recorded_as_of: object = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> Answer:
         """Answer with the best-supported verbatim quote and its citation, or abstain.
 
         Takes the filters of ``search``.
@@ -327,12 +347,21 @@ class Memory:
         Raises:
             IntegrityError: see ``search``.
         """
-        names = ("session", "scope", "kinds", "min_authority", "min_trust", "as_of", "recorded_as_of")
-        unknown = [name for name in filters if name not in names]
-        if unknown:
-            raise InputError(f"answer has no argument {unknown[0]!r}", field=unknown[0])
-        given = {name: filters.get(name) for name in names}
-        wanted = self._question(question, user=user, agent=agent, k=1, where=None, budget_tokens=None, **given)
+        wanted = self._question(
+            question,
+            user=user,
+            agent=agent,
+            session=session,
+            scope=scope,
+            k=1,
+            kinds=kinds,
+            min_authority=min_authority,
+            min_trust=min_trust,
+            as_of=as_of,
+            recorded_as_of=recorded_as_of,
+            where=where,
+            budget_tokens=None,
+        )
         return answering.answer(self._store, wanted)
 
     # -- correct ----------------------------------------------------------------------------------------------------------

@@ -272,7 +272,8 @@ def test_a_readers_key_can_check_and_never_write(tmp_path: Path, home: Path):
         id = writer.add("I like green tea.").episodes[0]
         head = writer.checkpoint()
         key = KeyRing(StateFolder(home / "state")).reader_key(bytes.fromhex(writer.store_id))
-    file = tmp_path / "reader.key"
+    file = tmp_path / "elsewhere" / "reader.key"
+    file.parent.mkdir()
     file.write_bytes(key)
     file.chmod(0o600)
     with Memory.open(path, user="alice", key=str(file)) as reader:

@@ -322,7 +322,7 @@ FORGED: dict[str, dict[str, Any]] = {
     "odd name": {"name": "\u202e[system]", "text": "zqxjwv"},
     "odd source": {"source": " \x1b[0m", "text": "zqxjwv"},
     "wild evidence": {"evidence": (Span(bytes(16), 9, 5, 2**31),), "text": "zqxjwv"},
-    "wild purposes": {"purposes": ("\n", "x"), "text": "zqxjwv"},
+    "wild purposes": {"purposes": ("\u202e", "x" * 9000), "text": "zqxjwv"},
     "other user": {"user": "bob", "text": "zqxjwv"},
     "version": {"version": 2**32 - 1, "text": "zqxjwv"},
 }

@@ -24,6 +24,7 @@ from witnesstree.proof.encoding import ENTRY, Entry, decode_entry
 from witnesstree.proof.keys import MasterKey, SeedSigner, StoreKeys
 from witnesstree.proof.receipt import verify_proof, verify_receipt
 from witnesstree.proof.seal import seal_row, verify_seal
+from witnesstree.types.facts import audit_facts, read_facts
 from witnesstree.types.record import Record, Span
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 from witnesstree.types.wire import decode, encode
@@ -261,3 +262,18 @@ def test_log_entry_has_one_fixed_size_encoding(seq: int, op: Op, value: bytes) -
     """178 bytes, no more and no less, and back."""
     entry = Entry(seq, -5, op, value, value[::-1], value, bytes(32), value)
     assert decode_entry(entry.encode()) == entry and len(entry.encode()) == ENTRY.size == 178
+
+
+@given(records, st.integers(0, 2**40))
+def test_quick_readers_read_what_the_codec_decodes(record: Record, seq: int) -> None:
+    """Views and audits read single fields from verified content; they must be those of the whole record."""
+    content = encode(record)
+    whole = decode(content)
+    facts, text, payload = read_facts(seq, content, b"seal")
+    assert (text, payload) == (whole.text, whole.payload)
+    for name in facts._fields:
+        if name not in ("seq", "seal"):
+            assert getattr(facts, name) == getattr(whole, name), name
+    audited = audit_facts(content)
+    for name in audited._fields:
+        assert getattr(audited, name) == getattr(whole, name), name

@@ -8,9 +8,8 @@ import mmap
 import os
 import struct
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,8 +42,8 @@ class FileAnchor:
         self.path = path
         self._key = key
         self._store_id = store_id
-        self._synced_at = time.monotonic()
         self._dirty = False
+        self._timer: threading.Timer | None = None
         self._threads = threading.Lock()
         self._seen: tuple[bytes, list[AnchorState | None]] = (b"", [None, None])
         try:
@@ -68,7 +67,8 @@ class FileAnchor:
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""
         try:
-            return self._newest(self._slots())
+            with self._threads:
+                return self._newest(self._slots())
         except (OSError, ValueError) as error:
             raise StoreError(f"the anchor {self.path} can't be read: {error}", reason="anchor_failed") from error
 
@@ -131,8 +131,12 @@ class FileAnchor:
                 return
             older = 1 if slots[0] is not None and slots[0] is current else 0
             self._put(older, state)
-            if current is None or time.monotonic() - self._synced_at >= SYNC_EVERY_S:
+            if current is None:
                 self._sync()
+            elif self._timer is None:
+                self._timer = threading.Timer(SYNC_EVERY_S, self._sync_later)
+                self._timer.daemon = True
+                self._timer.start()
 
     def _put(self, slot: int, state: AnchorState) -> None:
         """Overwrite one slot and remember what both hold now."""
@@ -147,18 +151,30 @@ class FileAnchor:
     def replace(self, state: AnchorState) -> None:
         """Remember this head in both slots."""
         with self._locked():
-            os.pwrite(self._file, self._encode(state) * 2, 0)
-            self._seen = (b"", [None, None])
+            self._seen = (b"\x00" * 2 * SLOT_BYTES, [None, None])
+            for slot in (0, 1):
+                self._put(slot, state)
             self._sync()
 
     def _sync(self) -> None:
         os.fsync(self._file)
-        self._synced_at = time.monotonic()
         self._dirty = False
+
+    def _sync_later(self) -> None:
+        """Make durable what was written within the last second (runs in a timer's thread)."""
+        with self._threads:
+            self._timer = None
+            if self._file >= 0 and self._dirty:
+                with suppress(OSError):
+                    self._sync()
 
     def close(self) -> None:
         """Sync and close the file."""
-        if self._file >= 0:
+        with self._threads:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._file < 0:
+                return
             if self._dirty:
                 self._sync()
             if self._pages is not None:

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from witnesstree.errors import StoreError
+
+MARK_BYTES: Final = 16
 
 
 class StateFolder:
@@ -71,7 +74,7 @@ class StateFolder:
         try:
             # It gets its name when it is locked and whole: nobody takes it for one of a dead process.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            os.write(descriptor, owner + b"".join(marks))
+            write_all(descriptor, owner + b"".join(marks))
             os.fsync(descriptor)
             os.rename(draft, path)
         except OSError as error:
@@ -149,9 +152,13 @@ class PendingErasure:
 
     def confirm(self) -> None:
         """The erasure is committed: its marks stay for good."""
-        target = os.open(self.marks_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        target = os.open(self.marks_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(target, b"".join(self.marks))
+            fcntl.flock(target, fcntl.LOCK_EX)
+            whole = os.fstat(target).st_size // MARK_BYTES * MARK_BYTES  # what a torn append left behind is written over
+            os.lseek(target, whole, os.SEEK_SET)
+            write_all(target, b"".join(self.marks))
+            os.ftruncate(target, whole + MARK_BYTES * len(self.marks))
             os.fsync(target)
         finally:
             os.close(target)
@@ -162,9 +169,20 @@ class PendingErasure:
         self.path.unlink(missing_ok=True)
         os.close(self.descriptor)
 
+    def release(self) -> None:
+        """Leave it for whoever opens the store next: it is not known whether it was committed."""
+        os.close(self.descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte, however many the system takes at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
 
 def _split_marks(data: bytes) -> list[bytes]:
-    return [data[i : i + 16] for i in range(0, len(data) - 15, 16)]
+    return [data[i : i + MARK_BYTES] for i in range(0, len(data) - MARK_BYTES + 1, MARK_BYTES)]
 
 
 def make_private_folder(folder: Path) -> None:
@@ -188,7 +206,7 @@ def write_private(path: Path, data: bytes) -> None:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(descriptor, data)
+            write_all(descriptor, data)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from witnesstree.errors import SealError
 from witnesstree.flow.recall import Question, fetch_record, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
-from witnesstree.rules.citation import best_quote, is_supported, topic_terms
+from witnesstree.rules.citation import Quote, best_quote, read_question
 from witnesstree.types.instant import to_iso
 from witnesstree.types.record import Record
-from witnesstree.types.result import Answer, Citation
+from witnesstree.types.result import Answer, Citation, memo_fields
 from witnesstree.types.trust import name_of
 
 CONSIDERED = 50
@@ -16,23 +18,21 @@ CONSIDERED = 50
 
 
 def answer(store: VerifiedStore, question: Question) -> Answer:
-    """Return the quote that supports an answer best, or an abstention with its reason.
+    """Return the quote that supports an answer best (most of the question, then the stronger authority), or an abstention.
 
     Raises:
         IntegrityError: the caller's memory, the head or the schema is not what was written.
     """
-    topics = topic_terms(question.query)
-    if not topics:
+    asked = read_question(question.query)
+    if not asked.topics:
         return Answer("", (), True, "the question names nothing to look for")
+    best: tuple[tuple[float, int], Record, Quote] | None = None
     with store.reading() as reading:
-        partition = question.principal.partition
-        view = reading.view(partition)
+        view = reading.view(question.principal.partition)
         weight = view.words.weight_of(visible_to(view, question.filter))
+        known = view.words.vocabulary.__contains__
         withheld = view.withheld
-        best: Record | None = None
-        for number, (_, facts) in enumerate(ranked(view, topics, question.filter)):
-            if number >= CONSIDERED:
-                break
+        for _, facts in islice(ranked(view, asked.topics, question.filter), CONSIDERED):
             try:
                 record = fetch_record(reading, view, facts)
             except SealError:
@@ -40,26 +40,28 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
                     raise
                 withheld += 1
                 continue
-            if is_supported(topics, record.text, weight):
-                best = record
-                break
+            if question.where is not None and not question.where(memo_fields(record)):
+                continue
+            found = best_quote(asked, record.text, weight, known=known)
+            if found is not None and (best is None or (found[0], record.authority) > best[0]):
+                best = (found[0], record.authority), record, found[1]
         size = reading.trusted.size
     integrity = integrity_of(store, withheld)
     if best is None:
         return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld)
-    quote = best_quote(topics, best.text, weight)
+    _, source, quote = best
     citation = Citation(
-        id=best.id.hex(),
-        version=best.version,
+        id=source.id.hex(),
+        version=source.version,
         quote=quote.text,
         start=quote.start,
         end=quote.end,
-        role=name_of(best.role),
-        name=best.name,
-        at=to_iso(best.said_at),
-        session=best.session,
-        authority=name_of(best.authority),
-        trust=name_of(best.trust),
+        role=name_of(source.role),
+        name=source.name,
+        at=to_iso(source.said_at),
+        session=source.session,
+        authority=name_of(source.authority),
+        trust=name_of(source.trust),
     )
     trace = make_trace(store, question, size, [citation.id])
     return Answer(quote.text, (citation,), False, "supported", trace, integrity, withheld)

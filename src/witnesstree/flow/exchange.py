@@ -17,13 +17,14 @@ from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.checkpoint import origin_of, sign_note, verify_note
 from witnesstree.rules.authority import authority_of_turn
+from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, status_at_birth
 from witnesstree.types.instant import MAX_INSTANT, MIN_INSTANT, to_iso
 from witnesstree.types.limits import MAX_IMPORT_LINE_BYTES, MAX_YEAR, MIN_YEAR
 from witnesstree.types.message import check_text
 from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
-from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status, Trust
+from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status
 from witnesstree.types.wire import decode, encode, parse_json
 
 FORMAT_KEY = "witnesstree_export"
@@ -302,9 +303,9 @@ def _adopted(record: Record, arrival: Arrival, new_ids: dict[bytes, bytes], *, i
     return record.with_changes(
         id=new_ids[record.id],
         op=Op.IMPORT,
-        status=Status.HELD if arrival.hold and record.status is Status.ACTIVE else record.status,
+        status=status_at_birth(Op.IMPORT, hold=arrival.hold) if record.status is Status.ACTIVE else record.status,
         authority=record.authority if is_ours else min(cap, record.authority),
-        trust=Trust.CANDIDATE,
+        trust=TRUST_AT_BIRTH,
         recorded_at=at,
         salt=secrets.token_bytes(16),
         user=user,

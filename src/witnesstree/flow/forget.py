@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 
 from witnesstree.anchors.state import PendingErasure, StateFolder
-from witnesstree.errors import InputError, NotFoundError
+from witnesstree.errors import Error, InputError, NotFoundError, StoreError
 from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.recall import fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
@@ -81,20 +82,27 @@ def forget(
     try:
         (rows, position, entry), written = store.write(build)
     except Exception:
+        # Whether a failing commit reached the disk must be read from the store: now if it can be read, else at the next open.
         for erasure in pending:
-            erasure.abandon()
+            erasure.release()
+        if state is not None:
+            with suppress(Error):
+                settle_cut_off(store, state)
         raise
     for erasure in pending:
         erasure.confirm()
     if not rows:
         return ErasureReceipt(0, 0, None, "done")
-    store.drop_cache(principal.partition)
     gone = finish_scrub(store, state)
+    try:
+        store.drop_cache(principal.partition)
+    except StoreError:
+        gone = False
     return _receipt(store, rows, position, entry, state="done" if gone else "pending", behind=written.anchor_behind)
 
 
 def _chosen(reading: Reading, choice: Choice, principal: Principal) -> list[RowFacts]:
-    """Return every version of every chosen memory."""
+    """Return every version of every chosen memory; a filter chooses a memory by any of its versions."""
     view = reading.view(principal.partition)
     if choice.memory_id is not None:
         versions = view.versions(parse_id(choice.memory_id))
@@ -105,9 +113,11 @@ def _chosen(reading: Reading, choice: Choice, principal: Principal) -> list[RowF
     for newest in view.memories():
         if choice.session is not None and newest.session != choice.session:
             continue
-        if choice.where is not None and not choice.where(memo_fields(fetch_record(reading, view, newest))):
+        versions = view.versions(newest.id)
+        where = choice.where
+        if where is not None and not any(where(memo_fields(fetch_record(reading, view, facts))) for facts in versions):
             continue
-        chosen += view.versions(newest.id)
+        chosen += versions
     return chosen
 
 
@@ -136,7 +146,10 @@ def _tombstone(principal: Principal, marks: list[bytes], seqs: list[int], *, at:
 
 def finish_scrub(store: VerifiedStore, state: StateFolder | None) -> bool:
     """Make erased bytes disappear; return whether they are gone. What can't be done now is done at the next open."""
-    gone = store.scrub()
+    try:
+        gone = store.scrub()
+    except StoreError:
+        return False
     if gone and state is not None:
         state.clear_scrub(store.keys.store_id)
     return gone

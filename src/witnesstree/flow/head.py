@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from witnesstree.anchors.base import AnchorState
-from witnesstree.errors import LogError
+from witnesstree.errors import LogError, UnsupportedError
 from witnesstree.proof.checkpoint import verify_checkpoint
-from witnesstree.proof.encoding import decode_entry
+from witnesstree.proof.encoding import ENTRY_FORMAT, decode_entry
 from witnesstree.proof.keys import StoreKeys
 from witnesstree.proof.merkle import extend, frontier_root
 from witnesstree.stores.base import Snapshot
@@ -56,6 +56,8 @@ def verify_head(keys: StoreKeys, snapshot: Snapshot, known: Iterable[AnchorState
     peaks, _ = extend(frontier, size - 1, [commit])
     if frontier_root(peaks) != checkpoint.root:
         raise LogError("the log's last entry is not the one that was signed", reason="log_altered")
+    if commit[:1] > bytes([ENTRY_FORMAT]):
+        raise UnsupportedError("the log was written by a newer version; upgrade this program", reason="newer_format")
     entry = decode_entry(commit)
     if entry.op is not Op.COMMIT or entry.seq != size - 1:
         raise LogError("the log does not end with a commit", reason="log_altered")

@@ -6,21 +6,21 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from witnesstree.errors import ConflictError, InputError, NotFoundError
 from witnesstree.flow.recall import fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
-from witnesstree.rules.authority import authority_of_turn
-from witnesstree.rules.lifecycle import decide
+from witnesstree.rules.authority import authority_of_correction, authority_of_turn
+from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, decide, status_at_birth
 from witnesstree.types.limits import MAX_BATCH, MAX_BATCH_BYTES
 from witnesstree.types.message import CheckedMessage, check_message, check_text
 from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import AddResult, Change, Rejected
-from witnesstree.types.trust import Kind, Op, Role, Status, Trust
+from witnesstree.types.trust import Kind, Op, Role, Status
 from witnesstree.types.wire import canonical_json, encode
 
 
@@ -142,7 +142,7 @@ def mark_of(store: VerifiedStore, value: bytes) -> bytes:
 
 def _turn(arrival: Arrival, message: CheckedMessage, fingerprint: bytes, *, at: int) -> Record:
     op = Op.IMPORT if arrival.is_import else Op.ADD
-    _, status = decide(None, op, hold=arrival.hold)
+    status = status_at_birth(op, hold=arrival.hold)
     user = arrival.principal.user
     is_guest = message.role is Role.USER and message.name not in ("", user)
     chance = secrets.token_bytes(32)
@@ -152,8 +152,8 @@ def _turn(arrival: Arrival, message: CheckedMessage, fingerprint: bytes, *, at: 
         kind=Kind.TURN,
         role=message.role,
         authority=authority_of_turn(message.role, is_import=arrival.is_import, is_guest=is_guest),
-        trust=Trust.CANDIDATE,
-        status=status or Status.HELD,
+        trust=TRUST_AT_BIRTH,
+        status=status,
         op=op,
         recorded_at=at,
         salt=chance[16:],
@@ -224,7 +224,8 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
         transaction.put(store.owner_key(principal.partition), new, before=encode(old))
         return Change(wanted.hex(), new.version, _WORD[step.op])
 
-    return store.write(build)[0]
+    made, written = store.write(build)
+    return replace(made, anchor_behind=written.anchor_behind)
 
 
 def _next_version(old: Record, principal: Principal, step: Step, status: Status, *, at: int) -> Record | None:
@@ -237,8 +238,8 @@ def _next_version(old: Record, principal: Principal, step: Step, status: Status,
             "kind": Kind.FACT if old.kind is Kind.TURN else old.kind,
             "role": Role.USER,
             "name": "",
-            "authority": authority_of_turn(Role.USER, is_import=False, is_guest=False),
-            "trust": Trust.CANDIDATE,
+            "authority": authority_of_correction(by_agent=bool(principal.agent)),
+            "trust": TRUST_AT_BIRTH,
             "said_at": at,
             "evidence": (),
             "fingerprint": _said_plainly(principal, old, step.text),

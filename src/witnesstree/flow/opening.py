@@ -77,6 +77,7 @@ def open_verified(url: str, home: Home, terms: Terms) -> VerifiedStore:
         InputError: foreign file. NotFoundError: no key, or no store and ``create`` is off.
     """
     place = place_of(url)
+    _refuse_keys_beside(place, home)
     pinned = home.state.pinned(place)
     if not place_exists(url):
         if pinned is not None:
@@ -87,7 +88,6 @@ def open_verified(url: str, home: Home, terms: Terms) -> VerifiedStore:
             )
         if not terms.create:
             raise NotFoundError(f"there is no store at {place}", reason="no_store")
-        _refuse_keys_beside(place, home)
         with home.state.locked("create"):
             if not place_exists(url):
                 _create(url, home, terms.clock)
@@ -95,7 +95,8 @@ def open_verified(url: str, home: Home, terms: Terms) -> VerifiedStore:
 
 
 def _refuse_keys_beside(place: str, home: Home) -> None:
-    if home.keyring.path_of().parent == Path(place).parent:
+    folder = Path(place).parent
+    if folder in (home.keyring.path_of().parent, home.state.folder, home.state.folder.parent):
         raise InputError(
             f"the keys lie in the store's own folder {Path(place).parent}; set WITNESSTREE_HOME to another folder",
             field="key",
@@ -169,7 +170,20 @@ def wrap(store: Store, home: Home, terms: Terms, *, pinned: bytes | None) -> Ver
         )
     master = home.keyring.load(store_id)
     anchor = _anchor(home, store, master, store_id, is_pinned=pinned is not None) if terms.use_anchor else None
-    verified = VerifiedStore(
+    try:
+        return _settled(
+            _verified(store, master, anchor, home, terms, store_id=store_id), home, terms, is_pinned=pinned is not None
+        )
+    except BaseException:
+        if anchor is not None:
+            anchor.close()
+        raise
+
+
+def _verified(
+    store: Store, master: MasterKey, anchor: Anchor | None, home: Home, terms: Terms, *, store_id: bytes
+) -> VerifiedStore:
+    return VerifiedStore(
         store,
         master,
         store_id=store_id,
@@ -180,14 +194,18 @@ def wrap(store: Store, home: Home, terms: Terms, *, pinned: bytes | None) -> Ver
         rotated=partial(home.keyring.candidates, store_id),
         adopt=partial(home.keyring.promote, store_id),
     )
+
+
+def _settled(verified: VerifiedStore, home: Home, terms: Terms, *, is_pinned: bool) -> VerifiedStore:
+    """Verify the head once, finish what a dead process left open, and remember the place."""
     if terms.examine:
         return verified
     with verified.reading():
         pass
-    if not store.is_backup:
+    if not verified.store.is_backup:
         settle_cut_off(verified, home.state)
-    if pinned is None and not store.is_backup:
-        home.state.pin(store.place, store_id)
+        if not is_pinned:
+            home.state.pin(verified.store.place, verified.keys.store_id)
     return verified
 
 

@@ -6,12 +6,15 @@ import base64
 import hmac
 import json
 import re
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import groupby
 
 import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from numpy.typing import NDArray
 
 from witnesstree.errors import InputError, NotFoundError, SealError
@@ -32,6 +35,7 @@ from witnesstree.types.result import Hit, Memo, Page, SearchResult, memo_fields
 from witnesstree.types.trust import Status
 from witnesstree.types.wire import decode
 
+TRACE_FORMAT = b"\x01"
 FIRST_SORTED = 64
 """Best documents that are sorted before the rest is looked at."""
 
@@ -216,9 +220,32 @@ def visible_to(view: View, wanted: Filter) -> NDArray[np.bool_]:
 
 
 def make_trace(store: VerifiedStore, question: Question, size: int, ids: list[str]) -> str:
-    """Return a token that binds a search to its results, for feedback; only this store's keys can make it."""
-    body = json.dumps([question.principal.partition, size, ids], separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(hmac.digest(store.keys.cache, b"trace" + body, "sha256")[:18]).decode()
+    """Return a sealed token (AES-256-GCM) that holds whose search it was, its words, the log size and the results.
+
+    The caller keeps it and hands it back with feedback; the store keeps nothing of a search.
+    """
+    body = json.dumps([question.principal.partition, question.query, size, ids], separators=(",", ":")).encode()
+    nonce = secrets.token_bytes(12)
+    return base64.urlsafe_b64encode(TRACE_FORMAT + nonce + _trace_cipher(store).encrypt(nonce, body, TRACE_FORMAT)).decode()
+
+
+def open_trace(store: VerifiedStore, token: object) -> tuple[str, str, int, list[str]]:
+    """Return partition, query, log size and ids of a token that ``make_trace`` of this store gave.
+
+    Raises:
+        InputError: any other token.
+    """
+    try:
+        data = base64.urlsafe_b64decode(str(token).encode())
+        body = _trace_cipher(store).decrypt(data[1:13], data[13:], TRACE_FORMAT if data[:1] == TRACE_FORMAT else b"")
+    except (ValueError, InvalidTag):
+        raise InputError("trace_id is not one that a search of this store gave", field="trace_id") from None
+    partition, query, size, ids = json.loads(body)
+    return partition, query, size, ids
+
+
+def _trace_cipher(store: VerifiedStore) -> AESGCM:
+    return AESGCM(hmac.digest(store.keys.cache, b"trace", "sha256"))
 
 
 def make_context(
@@ -337,12 +364,12 @@ def list_page(store: VerifiedStore, request: Listing) -> Page:
     """
     with store.reading() as reading:
         view = reading.view(request.principal.partition)
-        rows = sorted((view.first_seq(f), f) for f in select(view, request.filter))
         items: list[Memo] = []
         last = request.after
         withheld = view.withheld
         more = False
-        for first_seq, facts in rows:
+        for facts in select(view, request.filter):
+            first_seq = view.first_seq(facts)
             if first_seq <= request.after:
                 continue
             if request.status is not None and facts.status != request.status:

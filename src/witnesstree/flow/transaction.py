@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from witnesstree.anchors.base import AnchorState
-from witnesstree.errors import LogError
+from witnesstree.errors import LogError, UnsupportedError
 from witnesstree.flow.head import TrustedHead
 from witnesstree.proof.checkpoint import sign_checkpoint
-from witnesstree.proof.digest import Leaf, decode_leaf, element
+from witnesstree.proof.digest import LEAF_FORMAT, Leaf, decode_leaf, element
 from witnesstree.proof.encoding import commit_entry, row_entry
 from witnesstree.proof.keys import Signer, StoreKeys
 from witnesstree.proof.merkle import EMPTY_ROOT, extend, frontier_root
@@ -54,6 +54,8 @@ def read_leaf(keys: StoreKeys, snapshot: MapReader, map_root: bytes, owner: byte
         return Leaf(owner, 0, 0, 0, bytes(16), bytes(16))
     if stored is None or leaf_slot(owner, stored) != slot:
         raise LogError("an owner's leaf is not the signed one; run 'wtree audit'", reason="map_altered")
+    if stored[:1] > bytes([LEAF_FORMAT]):
+        raise UnsupportedError("the store was written by a newer version; upgrade this program", reason="newer_format")
     return decode_leaf(keys, stored)
 
 

@@ -119,6 +119,7 @@ class VerifiedStore:
         self._clock = clock
         self._lock = threading.RLock()
         self._pid = os.getpid()
+        self._is_closed = False
         self._trusted: TrustedHead | None = None
         self._anchored: AnchorState | None = None
         self._views: OrderedDict[bytes, View] = OrderedDict()
@@ -162,6 +163,8 @@ class VerifiedStore:
         """Refuse in a child process before any lock is touched: a lock may have been held at the fork."""
         if os.getpid() != self._pid:
             raise StoreError("a memory can't be used across a fork; open it again in the child process", reason="forked")
+        if self._is_closed:
+            raise StoreError("this memory is closed; open it again", reason="closed")
 
     def _read_anchor(self) -> AnchorState | None:
         return None if self.anchor is None or self.store.is_backup else self.anchor.read()
@@ -354,6 +357,7 @@ class VerifiedStore:
             for view in self._views.values():
                 self._save(view)
             self._views.clear()
+            self._is_closed = True
         self.store.close()
         if self.anchor is not None:
             self.anchor.close()

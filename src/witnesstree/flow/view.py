@@ -91,7 +91,7 @@ class View:
         return facts.seq
 
     def memories(self) -> Iterator[RowFacts]:
-        """Yield the newest version of every memory, in order of first appearance of that version."""
+        """Yield the newest version of every memory, in the order in which memories first came in."""
         return (row for row in (self.rows[document] for document in self._latest.values()) if row is not None)
 
     def alive(self) -> Iterator[RowFacts]:

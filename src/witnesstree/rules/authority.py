@@ -32,6 +32,11 @@ def authority_of_turn(role: Role, *, is_import: bool, is_guest: bool) -> Authori
     return spoken
 
 
+def authority_of_correction(*, by_agent: bool) -> Authority:
+    """Return the authority of a corrected text: the user's own words, or what an agent reports that the user said."""
+    return Authority.ATTESTED if by_agent else Authority.AUTHORIZED
+
+
 def weakest(values: Iterable[Authority]) -> Authority:
     """Return the authority of a text that rests on several sources: the weakest one's."""
     return min(values, default=Authority.NONE)

@@ -10,8 +10,10 @@ from typing import Final
 from witnesstree.rules.terms import is_topic, terms_of
 
 MIN_COVERAGE: Final = 0.5
-"""Share of the question's topic weight that one sentence with its turn must carry."""
+"""Share of the question's topic weight that the supporting text must carry."""
 _SENTENCE: Final = re.compile(r"[^\n]+?(?:(?:[!?؟]|(?<!\d)\.)[.!?؟]*(?=\s|$)|[。！？]+|(?=\n)|$)")
+_NAME: Final = re.compile(r"(?<=\s)(?:[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w-]*|\w*\d[\w-]*)")
+Weight = Callable[[str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +25,69 @@ class Quote:
     end: int
 
 
-def topic_terms(question: str) -> list[str]:
-    """Return the distinct terms that say what a question is about."""
-    return list(dict.fromkeys(term for term in terms_of(question) if is_topic(term)))
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question is about: its distinct topic terms, and those of its names and numbers."""
+
+    topics: tuple[str, ...]
+    names: frozenset[str]
 
 
-def coverage(question: list[str], text: str, weight: Callable[[str], float]) -> float:
+def read_question(question: str) -> Asked:
+    """Return what a question is about. A word is a name if it is capitalised inside the sentence, or holds a digit."""
+    topics = tuple(dict.fromkeys(term for term in terms_of(question) if is_topic(term)))
+    names = {term for name in _NAME.findall(question) for term in terms_of(name)}
+    return Asked(topics, frozenset(names & set(topics)))
+
+
+def coverage(asked: Asked, text: str, weight: Weight) -> float:
     """Return the weighted share of the question's topic terms that a text holds, 0 to 1."""
     there = set(terms_of(text))
-    total = sum(weight(term) for term in question)
-    return sum(weight(term) for term in question if term in there) / total if total else 0.0
+    total = sum(weight(term) for term in asked.topics)
+    return sum(weight(term) for term in asked.topics if term in there) / total if total else 0.0
 
 
-def is_supported(question: list[str], text: str, weight: Callable[[str], float]) -> bool:
-    """Return whether a text says enough about what the question asks: half the weight, and two terms if there are two."""
-    shared = len(set(question) & set(terms_of(text)))
-    return shared >= min(2, len(question)) and coverage(question, text, weight) >= MIN_COVERAGE
+def is_supported(asked: Asked, text: str, weight: Weight, *, known: Callable[[str], bool]) -> bool:
+    """Return whether a text says enough about what is asked: half the weight, and two terms if there are two.
+
+    Args:
+        asked: the question.
+        text: what might support an answer.
+        weight: weight of a term among the asker's memories.
+        known: whether any memory of the asker holds a term. If half of the names that are asked for stand nowhere, nothing
+            supports an answer: what is known of one book says nothing of another. (Half, since German writes every noun so.)
+    """
+    there = set(terms_of(text))
+    shared = len(there & set(asked.topics))
+    unheard = sum(1 for name in asked.names if name not in there and not known(name))
+    if unheard and 2 * unheard >= len(asked.names):
+        return False
+    return shared >= min(2, len(asked.topics)) and coverage(asked, text, weight) >= MIN_COVERAGE
 
 
-def best_quote(question: list[str], text: str, weight: Callable[[str], float]) -> Quote:
-    """Return the sentence of a text that covers the question best, with its place; the first one on a tie."""
-    sentences = [m for m in _SENTENCE.finditer(text) if m.group().strip()]
+def statements(text: str) -> list[Quote]:
+    """Return the sentences of a text that are no questions: a question answers nothing."""
+    found = []
+    for match in _SENTENCE.finditer(text):
+        sentence = match.group().strip()
+        if sentence and sentence[-1] not in "?？؟":
+            start = match.start() + len(match.group()) - len(match.group().lstrip())
+            found.append(Quote(sentence, start, start + len(sentence)))
+    return found
+
+
+def best_quote(asked: Asked, text: str, weight: Weight, *, known: Callable[[str], bool]) -> tuple[float, Quote] | None:
+    """Return the verbatim quote of a text that supports an answer, with its coverage; None if nothing in it does.
+
+    The best single statement, or everything from the first statement to the last if only together they say enough.
+    """
+    sentences = statements(text)
     if not sentences:
-        return Quote(text, 0, len(text))
-    best = max(sentences, key=lambda m: (coverage(question, m.group(), weight), -m.start()))
-    start = best.start() + len(best.group()) - len(best.group().lstrip())
-    end = best.end() - (len(best.group()) - len(best.group().rstrip()))
-    return Quote(text[start:end], start, end)
+        return None
+    best = max(sentences, key=lambda quote: coverage(asked, quote.text, weight))
+    if not is_supported(asked, best.text, weight, known=known):
+        start, end = sentences[0].start, sentences[-1].end
+        best = Quote(text[start:end], start, end)
+        if not is_supported(asked, " ".join(quote.text for quote in sentences), weight, known=known):
+            return None
+    return coverage(asked, best.text, weight), best

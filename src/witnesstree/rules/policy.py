@@ -92,7 +92,7 @@ def version_as_of(versions: list[Any], wanted: Filter) -> Any | None:
 
 
 _OPERATORS: Final = {"in", "gt", "gte", "lt", "lte", "exists"}
-_INSTANTS: Final = {"at", "recorded_at"}
+_INSTANTS: Final = {"at", "recorded_at", "valid_from", "valid_to", "expires_at"}
 
 Where = Callable[[Mapping[str, Any]], bool]
 

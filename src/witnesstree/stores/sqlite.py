@@ -168,8 +168,8 @@ def check_file(path: Path) -> int:
         LogError: a link, or a planted rollback journal.
     """
     _refuse_links(path)
-    with _translated(str(path)):
-        header = path.open("rb").read(100)
+    with _translated(str(path)), path.open("rb") as file:
+        header = file.read(100)
     if len(header) < 100 or not header.startswith(schema.MAGIC):
         what = "an empty file" if not header else "not a Witnesstree store"
         raise InputError(f"{path} is {what}; it was left untouched, choose another path", reason="foreign_file")

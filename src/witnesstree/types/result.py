@@ -142,6 +142,7 @@ class Change(_Plain):
     version: int
     what: str
     index: int | None = None
+    anchor_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,10 @@ def encode(record: Record) -> bytes:
     metadata = canonical_json(record.metadata) if record.metadata else b""
     if len(metadata) > MAX_METADATA_BYTES:
         raise InputError(f"metadata is {len(metadata)} bytes; the limit is {MAX_METADATA_BYTES}", field="metadata")
+    if (len(record.id), len(record.salt), len(record.fingerprint)) != (16, 16, 16):
+        raise InputError("id, salt and fingerprint of a record are 16 bytes each", field="id")
+    if any(not word or "\n" in word for word in record.purposes):
+        raise InputError("a purpose is one line of text", field="purposes")
     text = record.text.encode()
     evidence = b"".join(SPAN.pack(s.source, s.version, s.start, s.end) for s in record.evidence)
     short = [getattr(record, name).encode() for name in _TEXT_FIELDS]

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from witnesstree.errors import InputError
-from witnesstree.rules.authority import authority_of_turn, weakest
+from witnesstree.rules.authority import authority_of_correction, authority_of_turn, weakest
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
-from witnesstree.rules.citation import best_quote, is_supported, topic_terms
+from witnesstree.rules.citation import best_quote, is_supported, read_question
 from witnesstree.rules.fence import fence, inert
-from witnesstree.rules.lifecycle import TRANSITIONS, decide
+from witnesstree.rules.lifecycle import TRANSITIONS, TRUST_AT_BIRTH, decide, status_at_birth
 from witnesstree.rules.policy import compile_where, is_over, parse_filter, version_as_of
 from witnesstree.rules.ranking import order_key, term_weight
 from witnesstree.rules.terms import is_topic, terms_of
-from witnesstree.types.trust import Authority, Op, Role, Status
+from witnesstree.types.trust import Authority, Op, Role, Status, Trust
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_terms_of_every_script_are_words_one_can_search(text: str, terms: list[s
 def test_function_words_are_no_topics_and_numbers_are() -> None:
     """What a question is about."""
     assert [is_topic(t) for t in ("the", "wann", "rent", "房", "x", "7")] == [False, False, True, True, False, True]
-    assert topic_terms("What is the rent of the rent?") == ["rent"]
+    assert read_question("What is the rent of the rent?").topics == ("rent",)
 
 
 def test_authority_follows_who_spoke_and_how_it_came_in() -> None:
@@ -59,17 +59,27 @@ def test_authority_follows_who_spoke_and_how_it_came_in() -> None:
     }
     for (role, is_import, is_guest), authority in table.items():
         assert authority_of_turn(role, is_import=is_import, is_guest=is_guest) is authority
+    assert authority_of_correction(by_agent=False) is Authority.AUTHORIZED
+    assert authority_of_correction(by_agent=True) is Authority.ATTESTED
     assert weakest([Authority.AUTHORIZED, Authority.UNENDORSED]) is Authority.UNENDORSED
 
 
-@pytest.mark.parametrize("before", [None, *Status])
+@pytest.mark.parametrize("before", list(Status))
 @pytest.mark.parametrize("op", list(Op))
-def test_lifecycle_allows_what_its_table_says_and_nothing_else(before: Status | None, op: Op) -> None:
+def test_lifecycle_allows_what_its_table_says_and_nothing_else(before: Status, op: Op) -> None:
     """One table, and every pair outside it is refused with a reason."""
     decision, after = decide(before, op)
     assert decision.allowed is ((before, op) in TRANSITIONS) is (after is not None)
     assert after == TRANSITIONS.get((before, op))
-    assert decide(None, Op.ADD, hold=True)[1] is Status.HELD
+
+
+def test_memories_begin_active_or_held_and_always_as_candidates() -> None:
+    """Two ways in, both through one table; no way in brings trust."""
+    assert status_at_birth(Op.ADD, hold=False) is status_at_birth(Op.IMPORT, hold=False) is Status.ACTIVE
+    assert status_at_birth(Op.ADD, hold=True) is status_at_birth(Op.IMPORT, hold=True) is Status.HELD
+    assert TRUST_AT_BIRTH is Trust.CANDIDATE
+    with pytest.raises(KeyError):
+        status_at_birth(Op.UPDATE, hold=False)
 
 
 @pytest.mark.parametrize(
@@ -184,18 +194,53 @@ def test_stored_text_becomes_one_inert_line(text: str) -> None:
     assert fence([line], "m").count("\n") == 2
 
 
-def test_quote_is_the_sentence_that_covers_the_question() -> None:
-    """Verbatim, with its place; a decimal point or an address does not end a sentence."""
+def known(term: str) -> bool:
+    """Every term is somewhere in the memory."""
+    return True
+
+
+def quote_of(question: str, text: str) -> str | None:
+    """Return the quote for a question, all terms weighing the same."""
+    found = best_quote(read_question(question), text, lambda term: 1.0, known=known)
+    return None if found is None else found[1].text
+
+
+def test_quote_is_the_statement_that_covers_the_question() -> None:
+    """Verbatim, with its place; a decimal point, an ordinal or an address does not end a sentence."""
     text = "Hello there. The rent account is DE89 3704.00, ask ana@example.com! Anything else?\n下周一要交房租。好的。"
-    quote = best_quote(["rent", "account"], text, lambda term: 1.0)
-    assert quote.text == "The rent account is DE89 3704.00, ask ana@example.com!"
-    assert text[quote.start : quote.end] == quote.text
-    assert best_quote(["房租"], text, lambda term: 1.0).text == "下周一要交房租。"
+    assert quote_of("the rent account", text) == "The rent account is DE89 3704.00, ask ana@example.com!"
+    assert quote_of("房租", text) == "下周一要交房租。"
+    assert quote_of("fällig zum", "Die Pacht ist jeweils zum 30. Juni fällig.") == "Die Pacht ist jeweils zum 30. Juni fällig."
+    found = best_quote(read_question("rent account"), text, lambda term: 1.0, known=known)
+    assert found is not None
+    assert text[found[1].start : found[1].end] == found[1].text
+
+
+def test_statements_that_only_together_say_enough_are_quoted_together() -> None:
+    """Never the one half that carries no answer."""
+    text = "Yes, go ahead and pay. The rent is due on Friday. The account is mine."
+    assert quote_of("rent account", text) == text
+
+
+def test_question_is_no_answer() -> None:
+    """A turn that only asks supports nothing."""
+    assert quote_of("the new rent", "Can we set up the new rent?") is None
 
 
 def test_answer_needs_half_the_weight_and_two_terms() -> None:
     """One shared word of several is not support."""
-    assert is_supported(["rent", "account"], "the rent account", lambda term: 1.0)
-    assert not is_supported(["rent", "account", "paris", "lyon"], "the rent", lambda term: 1.0)
-    assert not is_supported(["rent", "zebra"], "rent", lambda term: 1.0 if term == "rent" else 9.0)
-    assert is_supported(["zebra"], "a zebra", lambda term: 1.0)
+    asked = read_question("rent account paris lyon")
+    assert not is_supported(asked, "the rent", lambda term: 1.0, known=known)
+    assert is_supported(asked, "the rent account", lambda term: 1.0, known=known)
+    heavy = lambda term: 1.0 if term == "rent" else 9.0  # noqa: E731
+    assert not is_supported(read_question("rent zebra"), "rent", heavy, known=known)
+    assert is_supported(read_question("zebra"), "a zebra", heavy, known=known)
+
+
+def test_name_that_no_memory_holds_is_not_answered_from_another_one() -> None:
+    """The rate of another book is no answer."""
+    asked = read_question("What day rate was agreed for the Sternschnuppe book?")
+    text = "We agreed a day rate of 420 euros for the Moosglocke book."
+    assert asked.names == {"sternschnuppe"}
+    assert not is_supported(asked, text, lambda term: 1.0, known=lambda term: term != "sternschnuppe")
+    assert is_supported(asked, text.replace("Moosglocke", "Sternschnuppe"), lambda term: 1.0, known=known)
