@@ -176,7 +176,6 @@ BAD_CALLS: dict[str, Callable[[Memory, str], object]] = {
     "forget two things": lambda memory, id: memory.forget(id, everything=True),
     "forget an empty filter": lambda memory, id: memory.forget(where={}),
     "forget with text for a flag": lambda memory, id: memory.forget(everything="no"),  # type: ignore[arg-type]
-    "answer with an unknown filter": lambda memory, id: memory.answer("tea?", limit=5),
     "import a number": lambda memory, id: memory.import_(5),
     "import a dict": lambda memory, id: memory.import_({"content": "x"}),
     "import broken JSON": lambda memory, id: memory.import_("[{"),

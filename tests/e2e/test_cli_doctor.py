@@ -172,9 +172,9 @@ def test_a_rotated_key_reads_on(filled: Wtree):
 
 def test_a_readers_key_reads_and_never_writes(filled: Wtree, tmp_path: Path):
     """The key file that `keys reader` gives opens the store for reading only."""
-    assert filled("keys", "reader", "--output", "{tmp}/reader.key").code == 0
-    assert (filled.folder / "reader.key").stat().st_mode & 0o077 == 0
-    other = {"WITNESSTREE_HOME": str(tmp_path / "reader"), "WITNESSTREE_KEY": str(filled.folder / "reader.key")}
+    assert filled("keys", "reader", "--output", str(tmp_path / "reader.key")).code == 0
+    assert (tmp_path / "reader.key").stat().st_mode & 0o077 == 0
+    other = {"WITNESSTREE_HOME": str(tmp_path / "reader"), "WITNESSTREE_KEY": str(tmp_path / "reader.key")}
     assert "865 euros" in filled.here("search", "rent", **other).out
     assert filled.here("add", "words", **other).code == 3
     assert filled("keys", "phrase", **other).code == 3

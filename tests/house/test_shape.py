@@ -20,7 +20,9 @@ MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 500
 
 # What is longer, and why that is right: {"src/witnesstree/x.py": "why", "src/witnesstree/y.py::Class.name": "why"}.
-ALLOWED_LONG: dict[str, str] = {}
+ALLOWED_LONG: dict[str, str] = {
+    "src/witnesstree/memory.py": "the facade: every verb once, each a few lines under a docstring that users read",
+}
 
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "core", "manager", "managers"}
 

@@ -144,6 +144,7 @@ class VerifiedStore:
         Raises:
             LogError, SealError, IndexTamperError: the store is not what was written.
         """
+        self._refuse_fork()
         with self._lock:
             with self.looking() as (snapshot, remembered):
                 trusted = self.sync(snapshot, remembered)
