@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,6 +37,18 @@ from witnesstree.types.result import (
 from witnesstree.types.trust import Op, Status
 
 __all__ = ["Memory"]
+
+
+def read_file(path: os.PathLike[str]) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}", field="data") from None
 
 
 class Memory:
@@ -472,7 +485,9 @@ class Memory:
         origin: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
-        """Bring in chat messages (list, JSON lines, JSON array) or an export. Nothing gains authority by it.
+        """Bring in chat messages (list, JSON lines, JSON array, or the ``Path`` of a file of these) or an export.
+
+        Nothing gains authority by it.
 
         Running it again adds nothing twice; what was erased stays away.
 
@@ -488,6 +503,8 @@ class Memory:
             origin=normalise_name(origin, "origin", required=False),
         )
         marks = set() if self._home is None else self._home.state.marks()
+        if isinstance(data, os.PathLike):
+            data = read_file(data)
         items = exchange.split_input(data)
         return exchange.import_items(self._store, items, arrival, marks=marks, progress=progress)
 

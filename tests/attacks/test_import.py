@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from witnesstree import Memory, Message
+from witnesstree import InputError, Memory, Message
 from witnesstree.proof.checkpoint import origin_of, sign_note
 from witnesstree.proof.keys import SeedSigner
 from witnesstree.types.record import Record
@@ -215,3 +215,16 @@ def test_every_kind_and_state_in_a_file_is_one_of_ours(memory: Memory):
                 target.import_(data)
         assert {item.trust for item in target.list(include_inactive=True, limit=1000).items} == {"candidate"}
         assert target.audit().ok
+
+
+def test_a_file_is_imported_by_its_path_and_a_name_as_text_is_refused(memory: Memory, tmp_path: Path):
+    """T-L1: text is data and never a path; a Path is read, with the authority of a file."""
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"role": "user", "content": "From a file."}\n', encoding="utf-8")
+    before = memory.list().to_dict()
+    for wrong in (str(chat), tmp_path / "missing.jsonl"):
+        with pytest.raises(InputError):
+            memory.import_(wrong)
+    assert memory.list().to_dict() == before
+    assert memory.import_(chat).added == 1
+    assert memory.search("from a file").hits[0].authority == "attested"

@@ -80,6 +80,8 @@ def split_input(data: object) -> list[object]:
             except (ValueError, RecursionError):
                 raise InputError("the import is not intact JSON", field="data") from None
         else:
+            if "\n" not in text.strip() and not text.lstrip().startswith("{"):
+                raise InputError("the data is no JSON; to import a file, pass its Path", field="data")
             lines = [
                 line.removesuffix("\r") for line in text.split("\n")
             ]  # not splitlines: U+2028 may stand inside a JSON string

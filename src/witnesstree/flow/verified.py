@@ -146,7 +146,8 @@ class VerifiedStore:
         """
         self._refuse_fork()
         with self._lock:
-            with self.looking() as (snapshot, remembered):
+            remembered = self._read_anchor()
+            with self.store.read() as snapshot:
                 trusted = self.sync(snapshot, remembered)
                 yield Reading(self, snapshot, trusted)
             self._follow(trusted.state, remembered)

@@ -212,6 +212,8 @@ class SqliteStore:
         self._is_frozen = False
         self.is_backup = check_file(self.path) == schema.BACKUP_ID
         self.read_only = self.is_backup or not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK)
+        if not self.read_only:
+            self._own_side_files()
         self._pid = os.getpid()
         self._read_lock = threading.RLock()
         self._write_lock = threading.RLock()
@@ -224,6 +226,13 @@ class SqliteStore:
             self._reader = self._connect(writable=False)
             if not self.read_only and int(self._reader.pragma("user_version")) < schema.SCHEMA_VERSION:
                 schema.migrate(self._open_writer())
+
+    def _own_side_files(self) -> None:
+        """Make side files writable again that were made while the file was read-only (SQLite gives them the file's mode)."""
+        for name in (self._wal, f"{self.place}-shm"):
+            if os.path.exists(name) and not os.path.islink(name) and not os.access(name, os.W_OK):
+                with suppress(OSError):
+                    os.chmod(name, 0o600)
 
     @staticmethod
     def library_version() -> tuple[str, bool]:
