@@ -14,39 +14,88 @@ if TYPE_CHECKING:
         AccessError,
         ConflictError,
         Error,
+        IndexTamperError,
         InputError,
         IntegrityError,
         LogError,
         NotFoundError,
+        PackError,
+        ProviderError,
         SealError,
         StoreError,
         UnsupportedError,
     )
     from witnesstree.memory import Memory
+    from witnesstree.proof.receipt import verify_proof, verify_receipt
     from witnesstree.types.message import Message
+    from witnesstree.types.result import (
+        AddResult,
+        Answer,
+        AuditReport,
+        Change,
+        Citation,
+        ErasureReceipt,
+        Hit,
+        Memo,
+        Page,
+        Problem,
+        Quote,
+        Rejected,
+        SearchResult,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AccessError",
+    "AddResult",
+    "Answer",
     "AsyncMemory",
+    "AuditReport",
+    "Change",
+    "Citation",
     "ConflictError",
+    "ErasureReceipt",
     "Error",
+    "Hit",
+    "IndexTamperError",
     "InputError",
     "IntegrityError",
     "LogError",
+    "Memo",
     "Memory",
     "Message",
     "NotFoundError",
+    "PackError",
+    "Page",
+    "Problem",
+    "ProviderError",
+    "Quote",
+    "Rejected",
     "SealError",
+    "SearchResult",
     "StoreError",
     "UnsupportedError",
+    "verify_proof",
+    "verify_receipt",
 ]
 
-_HOMES = {"AsyncMemory": "aio", "Memory": "memory", "Message": "types.message"}
+_HOMES = {
+    "AsyncMemory": "aio",
+    "Memory": "memory",
+    "Message": "types.message",
+    "verify_proof": "proof.receipt",
+    "verify_receipt": "proof.receipt",
+}
+"""Where the names live that are neither errors nor results."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+    home = _HOMES.get(name) or ("errors" if name.endswith("Error") else "types.result")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

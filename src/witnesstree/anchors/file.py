@@ -67,6 +67,9 @@ class FileAnchor:
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""
         try:
+            seen = self._seen
+            if self._pages is not None and self._pages[:] == seen[0]:
+                return self._newest(seen[1])
             with self._threads:
                 return self._newest(self._slots())
         except (OSError, ValueError) as error:

@@ -21,7 +21,6 @@ from witnesstree.errors import InputError, NotFoundError, SealError
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.encoding import commit_to
-from witnesstree.proof.seal import verify_seal
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
 from witnesstree.rules.fence import fence, inert
 from witnesstree.rules.policy import Filter, Where, is_match, version_as_of
@@ -117,8 +116,7 @@ def fetch_record(reading: Reading, view: View, facts: RowFacts) -> Record:
             seq=facts.seq,
             id=facts.id.hex(),
         )
-    verify_seal(reading.store.keys, view.owner, row, facts.seal)
-    return decode(row.content)
+    return decode(view.sealer.verify(row, facts.seal).content)
 
 
 def select(view: View, wanted: Filter) -> Iterator[RowFacts]:

@@ -6,7 +6,6 @@ expects. A view follows its owner's leaf in the signed owner map: new rows are v
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from itertools import repeat
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 
 from witnesstree.errors import SealError
 from witnesstree.flow.words import WordIndex
-from witnesstree.proof.digest import MODULUS, Leaf
+from witnesstree.proof.digest import MODULUS, Leaf, element
 from witnesstree.proof.keys import StoreKeys
-from witnesstree.proof.seal import make_seal
+from witnesstree.proof.seal import Sealer
 from witnesstree.rules.policy import is_over
 from witnesstree.types.facts import RowFacts, read_facts
 from witnesstree.types.record import SealedRecord
@@ -41,6 +40,7 @@ class View:
     def __init__(self, keys: StoreKeys, owner: bytes, *, quarantine: bool) -> None:
         """Make the view of an owner who has no rows."""
         self.owner = owner
+        self.sealer = Sealer(keys, owner)
         self.leaf = Leaf(owner, 0, 0, 0, bytes(16), bytes(16))
         self.rows: list[RowFacts | None] = []
         self.words = WordIndex()
@@ -139,21 +139,14 @@ class View:
 
     def _verify(self, row: SealedRecord) -> tuple[RowFacts, str, bytes]:
         """Check one row's seal and read what the view keeps; the hot loop of a first load."""
-        seq, owner, content, seal = row
-        if owner != self.owner or not content or make_seal(self._keys, owner, seq, content) != seal:
-            raise SealError(
-                f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'",
-                reason="row_altered",
-                seq=seq,
-            )
+        seq, _, content, seal = self.sealer.verify(row)
         return read_facts(seq, content, seal)
 
     def _insert(self, facts: RowFacts, text: str) -> None:
         document = len(self.rows)
         self.rows.append(facts)
         self._place[facts.seq] = document
-        digest = hashlib.blake2b(facts.seal, digest_size=32, key=self._keys.digest).digest()
-        self._total += int.from_bytes(digest, "big")
+        self._total += element(self._keys, facts.seal)
         if document >= len(self._visible):
             self._visible = np.concatenate((self._visible, np.zeros(len(self._visible), np.bool_)))
         if facts.kind not in MEMORY_KINDS:
@@ -191,8 +184,7 @@ class View:
         facts = self.rows[document]
         if facts is None:
             return
-        digest = hashlib.blake2b(facts.seal, digest_size=32, key=self._keys.digest).digest()
-        self._total -= int.from_bytes(digest, "big")
+        self._total -= element(self._keys, facts.seal)
         self.rows[document] = None
         self._visible[document] = False
         self._ending.pop(facts.seq, None)

@@ -22,21 +22,54 @@ _sha256 = hashlib.sha256
 _equal = hmac.compare_digest
 
 
+class Sealer:
+    """Makes and checks the seals of one owner's rows.
+
+    HMAC (RFC 2104) is written as its two hashes: key pads and everything that the rows share are put together once, which halves
+    the time of a short message.
+    """
+
+    __slots__ = ("_end", "_start", "owner")
+
+    def __init__(self, keys: StoreKeys, owner: bytes) -> None:
+        """Prepare for the owner with this 16-byte key."""
+        padded = keys.seal.ljust(64, b"\x00")
+        self.owner = owner
+        self._start = bytes(byte ^ 0x36 for byte in padded) + DOMAIN + keys.store_id + owner
+        self._end = bytes(byte ^ 0x5C for byte in padded)
+
+    def seal(self, seq: int, content: bytes) -> bytes:
+        """Return algorithm byte ‖ HMAC-SHA-256(domain ‖ store id ‖ owner ‖ seq ‖ length ‖ content)."""
+        inner = _sha256(b"".join((self._start, _PLACE.pack(seq, len(content)), content))).digest()
+        return ALGORITHM + _sha256(self._end + inner).digest()
+
+    def verify(self, row: SealedRecord, expected: bytes | None = None) -> SealedRecord:
+        """Return ``row`` if its seal is genuine for this owner, place and content, and is the expected one.
+
+        Args:
+            row: what the store returned.
+            expected: the seal this process verified earlier for the row; a genuine but older row has another one.
+
+        Raises:
+            SealError: altered, forged, moved or replayed (edits edit-I1 and edit-I3).
+        """
+        seq, owner, content, seal = row
+        if owner == self.owner and (expected is None or seal == expected) and _equal(self.seal(seq, content), seal):
+            return row
+        raise SealError(
+            f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'", reason="row_altered", seq=seq
+        )
+
+
 @functools.lru_cache(maxsize=256)
-def _pads(key: bytes, store_id: bytes, owner: bytes) -> tuple[bytes, bytes]:
-    """Return what HMAC (RFC 2104) puts before the message, with the part that all rows of an owner share, and before the hash."""
-    padded = key.ljust(64, b"\x00")
-    inner = bytes(byte ^ 0x36 for byte in padded)
-    return inner + DOMAIN + store_id + owner, bytes(byte ^ 0x5C for byte in padded)
+def sealer(keys: StoreKeys, owner: bytes) -> Sealer:
+    """Return the sealer of an owner (kept for the next row of the same owner)."""
+    return Sealer(keys, owner)
 
 
 def make_seal(keys: StoreKeys, owner: bytes, seq: int, content: bytes) -> bytes:
-    """Return algorithm byte ‖ HMAC-SHA-256(domain ‖ store id ‖ owner ‖ seq ‖ length ‖ content).
-
-    Written as its two hashes: the key pads are made once, which halves the time of a short message.
-    """
-    start, end = _pads(keys.seal, keys.store_id, owner)
-    return ALGORITHM + _sha256(end + _sha256(b"".join((start, _PLACE.pack(seq, len(content)), content))).digest()).digest()
+    """Return the seal of a row; see ``Sealer.seal``."""
+    return sealer(keys, owner).seal(seq, content)
 
 
 def seal_row(keys: StoreKeys, owner: bytes, seq: int, content: bytes) -> SealedRecord:
@@ -45,20 +78,5 @@ def seal_row(keys: StoreKeys, owner: bytes, seq: int, content: bytes) -> SealedR
 
 
 def verify_seal(keys: StoreKeys, owner: bytes, row: SealedRecord, expected: bytes | None = None) -> SealedRecord:
-    """Return ``row`` if its seal is genuine for this owner, place and content, and is the expected one.
-
-    Args:
-        keys: the store's keys.
-        owner: the 16-byte owner key that the caller asked for.
-        row: what the store returned.
-        expected: the seal this process verified earlier for the row; a genuine but older row has another one.
-
-    Raises:
-        SealError: altered, forged, moved or replayed (edits edit-I1 and edit-I3).
-    """
-    seq, row_owner, content, seal = row
-    if row_owner == owner and (expected is None or seal == expected) and _equal(make_seal(keys, owner, seq, content), seal):
-        return row
-    raise SealError(
-        f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'", reason="row_altered", seq=seq
-    )
+    """Return ``row`` if its seal is genuine; see ``Sealer.verify``."""
+    return sealer(keys, owner).verify(row, expected)
