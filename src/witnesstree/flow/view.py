@@ -54,7 +54,7 @@ class View:
         self._place: dict[int, int] = {}
         self._latest: dict[bytes, int] = {}
         self._earlier: dict[bytes, list[int]] = {}
-        self._fingerprints: dict[bytes, int] = {}
+        self._prints: dict[bytes, int] | None = {}
         self._visible: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._ending: dict[int, RowFacts] = {}
         self._total = 0
@@ -108,7 +108,10 @@ class View:
 
     def with_fingerprint(self, fingerprint: bytes) -> RowFacts | None:
         """Return the row that the same message made before."""
-        document = self._fingerprints.get(fingerprint)
+        if self._prints is None:
+            rows = enumerate(self.rows)
+            self._prints = {row.fingerprint: at for at, row in rows if row is not None and row.kind in MEMORY_KINDS}
+        document = self._prints.get(fingerprint)
         return None if document is None else self.rows[document]
 
     def catch_up(self, rows: Iterable[SealedRecord], leaf: Leaf) -> None:
@@ -162,7 +165,8 @@ class View:
             self._earlier.setdefault(facts.id, []).append(before)
             self._visible[before] = False
         self._latest[facts.id] = document
-        self._fingerprints[facts.fingerprint] = document
+        if self._prints is not None:
+            self._prints[facts.fingerprint] = document
         self._visible[document] = facts.status == Status.ACTIVE
         if facts.valid_to is not None or facts.expires_at is not None:
             self._ending[facts.seq] = facts
@@ -188,8 +192,8 @@ class View:
         self.rows[document] = None
         self._visible[document] = False
         self._ending.pop(facts.seq, None)
-        if self._fingerprints.get(facts.fingerprint) == document:
-            del self._fingerprints[facts.fingerprint]
+        if self._prints is not None and self._prints.get(facts.fingerprint) == document:
+            del self._prints[facts.fingerprint]
         earlier = self._earlier.get(facts.id, [])
         if document in earlier:
             earlier.remove(document)
@@ -260,8 +264,9 @@ class View:
         is_memory = np.isin(column.kind, MEMORY_KINDS)
         documents = np.flatnonzero(is_memory).tolist()
         self._place = dict(zip(column.seq, range(count), strict=True))
-        self._latest = {column.id[document]: document for document in documents}
-        self._fingerprints = {column.fingerprint[document]: document for document in documents}
+        ids = column.id if len(documents) == count else [column.id[document] for document in documents]
+        self._latest = dict(zip(ids, documents, strict=True))
+        self._prints = None  # made when a message is added
         self._visible = np.zeros(max(64, 2 * count), np.bool_)
         self._visible[:count] = is_memory & (np.array(column.status) == Status.ACTIVE)
         if len(self._latest) < len(documents):
