@@ -43,13 +43,34 @@ def one(memory: Memory, dice: random.Random, known: dict[str, list[str]]) -> lis
         memory.search(" ".join(dice.choices(WORDS, k=3)), user=owner, k=5)
     elif roll < 0.96:
         memory.list(user=owner, limit=20)
-    elif roll < 0.995:
+    elif roll < 0.99:
         memory.get(target, user=owner)
     else:
-        report = memory.audit()
-        if not report.ok:
-            raise IntegrityError(f"audit: {report.problems[:3]}")
+        housekeeping(memory, dice, owner)
     return []
+
+
+def housekeeping(memory: Memory, dice: random.Random, owner: str) -> None:
+    """Audit, repair, rotate the keys, or back up and restore to another place, beside whatever the other process does."""
+    what = dice.choice(["audit", "audit", "repair", "rotate", "restore", "fork"])
+    if what in ("restore", "fork"):
+        place = f"{memory.place}.{dice.getrandbits(60):x}"
+        if what == "fork":
+            report = memory.fork(place)
+        else:
+            memory.backup(place + ".backup")
+            report = Memory.restore(place + ".backup", place)
+        with Memory.open(place) as copy:
+            copy.search("rent", user=owner)
+    elif what == "rotate":
+        report = memory.rotate_keys()
+    elif what == "repair":
+        memory.repair()
+        return
+    else:
+        report = memory.audit()
+    if not report.ok:
+        raise IntegrityError(f"{what}: {report.problems[:3]}")
 
 
 def main() -> int:
