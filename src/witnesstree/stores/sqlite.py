@@ -148,7 +148,7 @@ def _translated(place: str) -> Iterator[None]:
         UnicodeDecodeError,
     ) as error:
         raise IntegrityError(
-            f"{place} is damaged ({type(error).__name__}); run 'wtree audit', or restore a backup",
+            f"{place} is damaged ({type(error).__name__}); restore a backup",
             reason="file_damaged",
         ) from error
     except (apsw.SQLError, apsw.ConstraintError, apsw.RangeError) as error:
@@ -168,6 +168,8 @@ def check_file(path: Path) -> int:
         LogError: a link, or a planted rollback journal.
     """
     _refuse_links(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it", reason="foreign_file")
     with _translated(str(path)), path.open("rb") as file:
         header = file.read(100)
     if len(header) < 100 or not header.startswith(schema.MAGIC):
