@@ -18,6 +18,8 @@ from bench.corpus import Corpus, parts
 BATCH = 5_000
 ROOT = Path(__file__).resolve().parent.parent
 MIXED = {"user-100": 100, "user-500": 500, "user-2000": 2_000, "user-10000": 10_000, "user-50000": 50_000}
+CHAT_ROWS = 50_000
+CHAT_TURNS = 100
 MANY = {f"user-{number:03d}": 2_000 for number in range(100)}
 
 
@@ -70,6 +72,18 @@ class Workshop:
     def many(self) -> tuple[str, dict[str, list[str]]]:
         """Return the store of 200,000 rows: 100 owners of 2,000."""
         return self.store("many", MANY)
+
+    def chats(self) -> tuple[str, list[str]]:
+        """Return path and texts of the store of one owner with 50,000 rows in sessions of 100 turns."""
+        from witnesstree import Memory, Message
+
+        texts: list[str] = []
+        with Memory.open(self.path("chats"), user="one") as memory:
+            for size in parts(CHAT_ROWS, BATCH):
+                turns = self.corpus.texts(size)
+                memory.add([Message(turn, session=f"chat {(len(texts) + n) // CHAT_TURNS}") for n, turn in enumerate(turns)])
+                texts += turns
+        return self.path("chats"), texts
 
     def drop_caches(self) -> None:
         """Remove every view cache."""

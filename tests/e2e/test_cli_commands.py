@@ -6,23 +6,31 @@ import json
 import subprocess
 import sys
 
+import click
 import pytest
 
 from tests.e2e.conftest import Wtree
-from witnesstree.cli.main import COMMANDS
+from witnesstree.anchors.file import FileAnchor
+from witnesstree.cli.main import COMMANDS, commands
+from witnesstree.errors import StoreError
 
 GOOD: list[tuple[str, str]] = [
     ("init", "verifier key: witnesstree/"),
     ("add|A pear tree stands in the yard.", "added "),
     ("search|rent euros", "The rent is 865 euros"),
     ("search|rent|--context|--budget|80", "[end of memory"),
+    ("search|rent|--context|--budget-tokens|80|--agent|planner", "[end of memory"),
     ("ask|Is the rent 865 euros?", "source: user, 2026-02-03T09:00:00Z, session s1, authorized, candidate, id {rent}"),
     ("list|--session|s2", "Pear juice costs 3 euros."),
+    ('ask|Is the rent 865 euros?|--agent|planner|--where|{"session": "s1"}', "source: user"),
+    ('ask|Is the rent 865 euros?|--where|{"session": "s2"}', "no answer: "),
     ("list|--all-states", "candidate, held"),
+    ("list|--include-inactive", "candidate, held"),
     ("show|{rent}", "session: s1"),
     ("evidence|{rent}", "characters 0 to 40 of version 1"),
     ("history|{rent}", "version 1, "),
     ("correct|{rent}|The rent is 900 euros.", "updated {rent} version 2"),
+    ('correct|{rent}|--metadata|{"floor": 3}', "updated {rent} version 2"),
     ("retract|{rent}", "retracted {rent} version 2"),
     ("inbox", "A held line about Lisbon."),
     ("approve|{held}", "approved {held} version 2"),
@@ -45,6 +53,7 @@ GOOD: list[tuple[str, str]] = [
     ("keys|verifier", "{key}"),
     ("keys|reader", '"public_key"'),
     ("keys|rotate", "the store has a new key: "),
+    ("keys|rotate|--lost-signer", "the store has a new key: "),
     ("doctor", "ok   anchor: agrees"),
     ("completion|bash", "_WTREE_COMPLETE=bash_complete"),
 ]
@@ -61,8 +70,9 @@ BAD: list[tuple[str, int, str]] = [
     ("search|rent|--where|{", 2, "--where must be a JSON object"),
     ("search|rent|--kind|opinion", 2, "kinds"),
     ("search|rent|--min-authority|king", 2, "min_authority"),
-    ("search|rent|--budget|10", 2, "--budget goes with --context"),
+    ("search|rent|--budget|10", 2, "--budget-tokens goes with --context"),
     ("search|rent|--store|{tmp}/nothing.db", 4, "there is no store at {tmp}/nothing.db"),
+    ("ask|Where?|--where|{", 2, "--where must be a JSON object"),
     ("ask|Where?|--as-of|2026-02-03T09:00:00", 2, "no time zone"),
     ("list|--limit|0", 2, "limit must be a whole number"),
     ("list|--cursor|zzz", 2, "cursor"),
@@ -71,6 +81,7 @@ BAD: list[tuple[str, int, str]] = [
     ("evidence|{none}", 4, "there is no memory"),
     ("history|{none}", 4, "there is no memory"),
     ("correct|{rent}|", 2, "text is empty"),
+    ("correct|{rent}|--metadata|3", 2, "--metadata must be a JSON object"),
     ("correct|{rent}|new words|--expected-version|7", 5, "is at version 1, not 7"),
     ("retract|{none}", 4, "there is no memory"),
     ("inbox|--limit|-1", 2, "limit must be"),
@@ -81,6 +92,7 @@ BAD: list[tuple[str, int, str]] = [
     ("forget|--everything", 2, "add --yes"),
     ("forget|{rent}|--receipt|{tmp}/chat.jsonl", 2, "exists already"),
     ("audit|--store|{tmp}/nothing.db", 4, "there is no store"),
+    ("audit|--user|mira", 2, "No such option '--user'"),
     ("prove|{none}", 4, "there is no memory"),
     ("prove|{rent}|--output|{tmp}/no/folder", 2, "can't be made"),
     ("verify-receipt|{tmp}/rent.proof", 2, "Missing option '--key'"),
@@ -225,6 +237,51 @@ def test_abstention_is_an_answer_and_no_error(filled: Wtree):
     assert filled.here("ask", "Who vaccinated the spaniel?", "--json").json["abstained"] is True
 
 
+NO_USER = ("init", "audit", "verify-receipt", "checkpoint", "repair", "backup", "restore", "fork", "doctor", "demo", "completion")
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "keys"])
+def test_a_command_takes_user_only_if_it_uses_it(name: str):
+    """An option that plays no part would be believed."""
+    command = commands.get_command(click.Context(commands), name)
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert ("--user" in options) is (name not in NO_USER)
+    assert ("--store" in options) is (name not in ("verify-receipt", "demo", "completion"))
+
+
+def test_a_correction_of_data_keeps_the_words(filled: Wtree):
+    """`correct ID --metadata` reads no standard input; with TEXT both change."""
+    assert filled("correct", "{rent}", "--metadata", '{"floor": 3}', stdin="not read").code == 0
+    shown = filled.here("show", "{rent}", "--json").json
+    assert (shown["text"], shown["metadata"]) == ("The rent is 865 euros, due on the third.", {"floor": 3})
+    assert filled.here("correct", "{rent}", "The rent is 900 euros.", "--metadata", "{}").code == 0
+    shown = filled.here("show", "{rent}", "--json").json
+    assert (shown["text"], shown["metadata"]) == ("The rent is 900 euros.", {})
+
+
+BEHIND = [
+    "add|Words.",
+    "correct|{rent}|New words.",
+    "retract|{rent}",
+    "approve|{held}",
+    "forget|{rent}",
+    "import|{tmp}/chat.jsonl",
+]
+
+
+@pytest.mark.parametrize("command", BEHIND)
+def test_an_anchor_that_could_not_follow_is_said(filled: Wtree, command: str, monkeypatch: pytest.MonkeyPatch):
+    """The write is done and exits with 0; one line on standard error warns, also with --json."""
+
+    def full(anchor: FileAnchor, state: object) -> None:
+        raise StoreError("the anchor can't be written: No space left on device", reason="anchor_failed")
+
+    monkeypatch.setattr(FileAnchor, "advance", full)
+    done = filled.here(*command.split("|"), "--json")
+    warning = "wtree: warning: it is done, but the anchor could not be written; run 'wtree doctor'\n"
+    assert (done.code, done.err) == (0, warning)
+
+
 def test_pages_follow_each_other_by_cursor(filled: Wtree):
     """A page says where the next one begins."""
     first = filled.here("list", "--limit", "2", "--json").json
@@ -242,13 +299,14 @@ def test_a_held_message_waits_until_it_is_approved(filled: Wtree):
 
 
 def test_lost_keys_come_back_from_the_phrase(wtree: Wtree, tmp_path):
-    """The phrase is shown once by init and restores the same keys in another home."""
+    """The phrase is shown by the init that makes the keys, then by `keys phrase`; it restores them in another home."""
     made = wtree("init", "--json").json
     assert made["created"] is True
     assert len(made["phrase"].split()) == 24
     again = wtree("init", "--json").json
     assert again["created"] is False
     assert "phrase" not in again
+    assert wtree("keys", "phrase", "--json").json["phrase"] == made["phrase"]
     assert wtree("add", "Words that must stay readable.").code == 0
     other = str(tmp_path / "other")
     assert wtree("init", "--phrase", "-", stdin=made["phrase"], WITNESSTREE_HOME=other, WITNESSTREE_STORE="").code == 0

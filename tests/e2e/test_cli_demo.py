@@ -14,9 +14,10 @@ def test_the_demo_runs_and_every_check_passes(wtree: Wtree):
     done = wtree("demo")
     assert (done.code, done.err) == (0, "")
     assert re.findall(r"^(\d)\. ", done.out, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
-    assert done.out.count("exit code 6: wtree: ") == 4
+    assert done.out.count("exit code 6: wtree: ") == 5
+    assert "checked in a new process with an empty home" in done.out
     assert "269 turns of 14 sessions" in done.out
-    assert re.fullmatch(r"demo: \d\d checks passed", done.out.splitlines()[-1])
+    assert re.fullmatch(r"demo: \d\d checks passed, \d+\.\d s of CPU time", done.out.splitlines()[-1])
     assert list(wtree.folder.iterdir()) == []
 
 
@@ -25,6 +26,7 @@ def test_the_demo_tells_its_result_as_json(wtree: Wtree):
     done = wtree.here("demo", "--json")
     assert done.code == 0
     assert done.json["checks"] >= 30
+    assert done.json["cpu_s"] > 0
     assert "no answer" in done.err
 
 

@@ -40,7 +40,14 @@ def test_bad_lines_are_named_and_good_ones_are_kept(wtree: Wtree):
     named = [line.removeprefix(f"{wtree.folder}/chat:").partition(":")[0] for line in done.err.splitlines()]
     assert sorted(named) == ["2", "3", "5", "6", "7"]
     again = wtree("import", "{tmp}/chat", "--json")
-    assert (again.code, again.json["duplicate"], len(again.json["problems"])) == (2, 2, 5)
+    assert (again.code, again.json["duplicate"]) == (2, 2)
+    assert sorted((bad["line"], bad["field"]) for bad in again.json["rejected"]) == [
+        (2, "line"),
+        (3, "line"),
+        (5, "role"),
+        (6, "line"),
+        (7, "content"),
+    ]
 
 
 def test_many_problems_are_cut_to_twenty_lines(wtree: Wtree):

@@ -7,11 +7,11 @@ from click.shell_completion import get_completion_class
 
 from witnesstree.cli import terminal
 from witnesstree.cli.main import commands
-from witnesstree.cli.verb import Door, Verb
+from witnesstree.cli.verb import BareVerb, Door
 from witnesstree.errors import InputError
 
 
-@click.command("completion", cls=Verb)
+@click.command("completion", cls=BareVerb)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(door: Door, shell: str) -> None:
     """Print the completion script for SHELL. For bash: eval "$(wtree completion bash)"."""

@@ -7,7 +7,7 @@ import sys
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.verb import Door, Verb
+from witnesstree.cli.verb import Door, StoreVerb
 from witnesstree.config import read_settings
 from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.checkup import Check, accept_head, check_home, check_store, forget_place
@@ -15,7 +15,7 @@ from witnesstree.flow.opening import Home, utc_now
 from witnesstree.stores import place_of
 
 
-@click.command("doctor", cls=Verb)
+@click.command("doctor", cls=StoreVerb)
 @click.option("--forget-place", "forgets", is_flag=True, help="Forget which store belongs at --store; asks to type the place.")
 @click.option(
     "--accept-head", "head", nargs=2, metavar="SIZE ROOT", help="Take the head that doctor printed for the right one, and log it."

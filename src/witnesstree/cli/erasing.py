@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.verb import Door, NewFile, Verb, parse_option
+from witnesstree.cli.verb import Door, NewFile, Verb, parse_option, warn_if_behind
 from witnesstree.errors import InputError
 from witnesstree.types.result import ErasureReceipt
 
@@ -69,8 +69,7 @@ def _hand_over(door: Door, done: ErasureReceipt, file: NewFile | None) -> None:
         file.discard()
     elif file is not None:
         file.write(done.note.encode())
-    if done.anchor_behind:
-        terminal.warn("wtree: warning: erased, but the anchor could not be written; run 'wtree doctor'")
+    warn_if_behind(done)
     if door.as_json:
         terminal.say_json(done.to_dict())
         return

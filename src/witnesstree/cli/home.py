@@ -8,18 +8,18 @@ import click
 
 from witnesstree.cli import terminal
 from witnesstree.cli.proving import report_lines
-from witnesstree.cli.verb import Door, Verb, as_text, deliver, read_file
+from witnesstree.cli.verb import BareVerb, Door, StoreVerb, as_text, deliver, read_file
 from witnesstree.config import read_settings
 from witnesstree.errors import InputError
 from witnesstree.flow.opening import Home
 
 
-@click.command("init", cls=Verb)
+@click.command("init", cls=StoreVerb)
 @click.option(
     "--phrase", is_flag=False, flag_value="-", metavar="-", help="Restore the keys from the recovery phrase at standard input."
 )
 def init_command(door: Door, *, phrase: str | None) -> None:
-    """Make this home's keys, if it has none, and show once the 24 words that restore them.
+    """Make this home's keys, if it has none, and show the 24 words that restore them ('wtree keys phrase' shows them again).
 
     With --store also makes the store, if nothing is at its place.
     """
@@ -47,7 +47,7 @@ def _init_lines(plain: dict[str, object]) -> list[str]:
         lines = [
             f"made the keys of this home: {plain['key']}",
             "",
-            "Recovery phrase. Write it down and keep it away from this machine; it is shown once.",
+            "Recovery phrase. Write it down and keep it away from this machine; 'wtree keys phrase' shows it again.",
             "Who has it can read the sealed caches and sign in your name. Without it and without the key file, no memory of",
             "this home can be verified any more. To restore: wtree init --phrase -",
             "",
@@ -79,14 +79,14 @@ def keys_command(ctx: click.Context) -> None:
         terminal.say(ctx.get_help())
 
 
-@keys_command.command("phrase", cls=Verb)
+@keys_command.command("phrase", cls=BareVerb)
 def phrase_command(door: Door) -> None:
     """Print the 24-word recovery phrase of this home's master key."""
     phrase = Home.at(read_settings()).keyring.phrase()
     door.tell({"phrase": phrase}, _phrase_lines(phrase))
 
 
-@keys_command.command("verifier", cls=Verb)
+@keys_command.command("verifier", cls=StoreVerb)
 def verifier_command(door: Door) -> None:
     """Print the public key that checks the store's checkpoints, proofs and receipts."""
     with door.open(for_user=False) as memory:
@@ -94,7 +94,7 @@ def verifier_command(door: Door) -> None:
     door.tell({"verifier_key": key}, [key])
 
 
-@keys_command.command("reader", cls=Verb)
+@keys_command.command("reader", cls=StoreVerb)
 @click.option("--output", metavar="FILE", help="Write to a new private file instead of standard output.")
 def reader_command(door: Door, *, output: str | None) -> None:
     """Give out a key file for somebody who may read and check this home's stores, and never write."""
@@ -103,11 +103,12 @@ def reader_command(door: Door, *, output: str | None) -> None:
     deliver(door, key, output, "reader_key")
 
 
-@keys_command.command("rotate", cls=Verb)
-def rotate_command(door: Door) -> None:
+@keys_command.command("rotate", cls=StoreVerb)
+@click.option("--lost-signer", is_flag=True, help="Do it with a reader's key, since the signing key is lost; the log says so.")
+def rotate_command(door: Door, *, lost_signer: bool) -> None:
     """Check the whole store, then seal and sign everything anew under a new key; the old one is worthless afterwards."""
     with door.open(for_user=False) as memory:
-        report = memory.rotate_keys()
+        report = memory.rotate_keys(lost_signer=lost_signer)
         key = memory.verifier_key
     path = str(Home.at(read_settings()).keyring.path_of(bytes.fromhex(report.store_id)))
     lines = [f"the store has a new key: {path}", "Back up this file: the recovery phrase does not restore a rotated key."]

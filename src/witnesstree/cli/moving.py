@@ -11,8 +11,7 @@ import click
 
 from witnesstree.cli import terminal
 from witnesstree.cli.proving import report_lines
-from witnesstree.cli.verb import QUARANTINE, Door, NewFile, Verb, read_file
-from witnesstree.cli.writing import warn_if_behind
+from witnesstree.cli.verb import QUARANTINE, Door, NewFile, StoreVerb, Verb, read_file, warn_if_behind
 from witnesstree.errors import InputError
 from witnesstree.memory import Memory
 from witnesstree.stores import place_of
@@ -28,14 +27,14 @@ class _Tally:
     """What an import of several files did."""
 
     counts: dict[str, int] = field(default_factory=dict)
-    problems: list[dict[str, object]] = field(default_factory=list)
+    rejected: list[dict[str, object]] = field(default_factory=list)
 
     def take(self, result: AddResult) -> None:
         for change in result.changes:
             self.counts[change.what] = self.counts.get(change.what, 0) + 1
 
-    def reject(self, file: str, line: int, message: str) -> None:
-        self.problems.append({"file": file, "line": line, "message": message})
+    def reject(self, file: str, line: int, *, field: str, message: str) -> None:
+        self.rejected.append({"file": file, "line": line, "field": field, "message": message})
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def _split(name: str, data: bytes, tally: _Tally) -> _Items:
             texts.append(line.removesuffix(b"\r").decode())
             lines.append(number)
         except UnicodeDecodeError:
-            tally.reject(name, number, "the line is not UTF-8 text")
+            tally.reject(name, number, field="line", message="the line is not UTF-8 text")
     return _Items(texts, lines, len(texts))
 
 
@@ -86,15 +85,15 @@ def import_command(door: Door, files: tuple[str, ...], **options: Any) -> int:
     with door.open(create=True) as memory:
         for name, data in loaded:
             _import_one(memory, name, data, tally, options)
-    for line in _problem_lines(tally.problems):
+    for line in _problem_lines(tally.rejected):
         terminal.warn(line)
     known = ("added", "held", "duplicate", "erased_before")
-    plain = {what: tally.counts.get(what, 0) for what in known} | {"rejected": len(tally.problems)}
+    plain = {what: tally.counts.get(what, 0) for what in known}
     words = [f"{plain['added']} added", f"{plain['duplicate']} already there"]
     words += [f"{plain[what]} {word}" for what, word in (("held", "held"), ("erased_before", "erased before")) if plain[what]]
-    words += [f"{plain['rejected']} rejected"] if plain["rejected"] else []
-    door.tell(plain | {"problems": tally.problems}, [", ".join(words)])
-    return InputError.exit_code if tally.problems else 0
+    words += [f"{len(tally.rejected)} rejected"] if tally.rejected else []
+    door.tell(plain | {"rejected": tally.rejected}, [", ".join(words)])
+    return InputError.exit_code if tally.rejected else 0
 
 
 def _import_one(memory: Memory, name: str, data: bytes, tally: _Tally, options: dict[str, Any]) -> None:
@@ -110,7 +109,7 @@ def _import_one(memory: Memory, name: str, data: bytes, tally: _Tally, options: 
     tally.take(result)
     for rejected in result.rejected:
         line = items.lines[rejected.index] if items.lines else rejected.index + 1
-        tally.reject(name, line, rejected.message)
+        tally.reject(name, line, field=rejected.field, message=rejected.message)
 
 
 def _problem_lines(problems: list[dict[str, object]]) -> Iterable[str]:
@@ -143,7 +142,7 @@ def export_command(door: Door, *, output: str | None, quarantine: bool) -> None:
     door.tell({"file": output, "versions": versions}, [f"{versions} versions written to {output}"])
 
 
-@click.command("backup", cls=Verb)
+@click.command("backup", cls=StoreVerb)
 @click.argument("path")
 def backup_command(door: Door, path: str) -> None:
     """Write a consistent copy of the store to PATH. It can only be read, or restored from."""
@@ -152,7 +151,7 @@ def backup_command(door: Door, path: str) -> None:
     door.tell({"backup": place_of(path)}, [f"backup written to {place_of(path)}"])
 
 
-@click.command("restore", cls=Verb)
+@click.command("restore", cls=StoreVerb)
 @click.argument("backup")
 @click.argument("target", required=False)
 def restore_command(door: Door, backup: str, target: str | None) -> None:
@@ -161,7 +160,7 @@ def restore_command(door: Door, backup: str, target: str | None) -> None:
     door.tell(report.to_dict(), [f"restored to {place_of(target or door.store)}", *report_lines(report)])
 
 
-@click.command("fork", cls=Verb)
+@click.command("fork", cls=StoreVerb)
 @click.argument("target")
 def fork_command(door: Door, target: str) -> None:
     """Make a new store at TARGET that begins with this one's memory and knows where it came from."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.verb import QUARANTINE, Door, Verb, deliver
+from witnesstree.cli.verb import QUARANTINE, Door, StoreVerb, Verb, deliver
 from witnesstree.errors import IntegrityError
 from witnesstree.types.result import AuditReport, Problem
 
@@ -29,7 +29,7 @@ def report_lines(report: AuditReport) -> list[str]:
     return [*head, *problem_lines(report.problems), f"{len(report.problems)} problems"]
 
 
-@click.command("audit", cls=Verb)
+@click.command("audit", cls=StoreVerb)
 @QUARANTINE
 def audit_command(door: Door, *, quarantine: bool) -> int:
     """Check log, head, anchor, every row, owner map and schema, and report every finding; exit code 6 if there is one."""
@@ -50,7 +50,7 @@ def prove_command(door: Door, id: str, *, output: str | None, quarantine: bool) 
     deliver(door, proof, output, "proof")
 
 
-@click.command("checkpoint", cls=Verb)
+@click.command("checkpoint", cls=StoreVerb)
 @OUTPUT
 @QUARANTINE
 def checkpoint_command(door: Door, *, output: str | None, quarantine: bool) -> None:
@@ -60,7 +60,7 @@ def checkpoint_command(door: Door, *, output: str | None, quarantine: bool) -> N
     deliver(door, note, output, "checkpoint")
 
 
-@click.command("repair", cls=Verb)
+@click.command("repair", cls=StoreVerb)
 def repair_command(door: Door) -> int:
     """Rebuild indexes and owner map from rows that verify; say what needs a backup, then with exit code 6."""
     with door.open(examine=True, for_user=False) as memory:

@@ -13,6 +13,7 @@ from witnesstree.cli.verb import QUARANTINE, Door, Verb, parse_option
 from witnesstree.errors import InputError
 
 FILTERS = [
+    click.option("--agent", metavar="NAME", help="The agent that asks."),
     click.option("--session", help="Only this conversation."),
     click.option("--scope", help="Only this scope label."),
     click.option("--kind", "kinds", multiple=True, help="Only this kind (repeat for several)."),
@@ -20,6 +21,7 @@ FILTERS = [
     click.option("--min-trust", metavar="LEVEL", help="At least contested, candidate or verified."),
     click.option("--as-of", metavar="INSTANT", help="What was true then, such as 2026-11-30T09:15:00+01:00."),
     click.option("--recorded-as-of", metavar="INSTANT", help="What was known then."),
+    click.option("--where", metavar="JSON", help='Filter, such as {"role": "user"}.'),
 ]
 
 
@@ -34,19 +36,21 @@ def with_filters(function: Any) -> Any:
 @click.argument("query")
 @click.option("-k", "--limit", "k", type=int, default=10, show_default=True, help="How many at most.")
 @with_filters
-@click.option("--where", metavar="JSON", help='Filter, such as {"role": "user"}.')
 @click.option("--context", "as_context", is_flag=True, help="Print the fenced text for a prompt.")
-@click.option("--budget", type=int, metavar="TOKENS", help="With --context: at most this many tokens.")
+@click.option(
+    "--budget-tokens", "--budget", "budget_tokens", type=int, metavar="N", help="With --context: at most this many tokens."
+)
 @QUARANTINE
 def search_command(
-    door: Door, query: str, *, kinds: tuple[str, ...], where: str | None, as_context: bool, budget: int | None, **rest: Any
+    door: Door, query: str, *, kinds: tuple[str, ...], where: str | None, as_context: bool, quarantine: bool, **rest: Any
 ) -> None:
     """Find the memories that match QUERY best, each verified before it is shown."""
-    if budget is not None and not as_context:
-        raise InputError("--budget goes with --context", field="budget")
-    with door.open(quarantine=rest.pop("quarantine")) as memory:
-        result = memory.search(query, kinds=kinds or None, where=parse_option(where, "where"), **rest)
-        context = result.context(budget) if as_context else None
+    if rest["budget_tokens"] is not None and not as_context:
+        raise InputError("--budget-tokens goes with --context", field="budget_tokens")
+    filters = parse_option(where, "where")
+    with door.open(quarantine=quarantine) as memory:
+        result = memory.search(query, kinds=kinds or None, where=filters, **rest)
+        context = result.context() if as_context else None
         plain = result.to_dict() | ({} if context is None else {"context": context})
     if context is not None:
         door.tell(plain, [context])
@@ -59,10 +63,11 @@ def search_command(
 @click.argument("question")
 @with_filters
 @QUARANTINE
-def ask_command(door: Door, question: str, *, kinds: tuple[str, ...], quarantine: bool, **rest: Any) -> None:
+def ask_command(door: Door, question: str, *, kinds: tuple[str, ...], where: str | None, quarantine: bool, **rest: Any) -> None:
     """Answer QUESTION with the best-supported verbatim quote and its source, or say that memory holds no answer."""
+    filters = parse_option(where, "where")
     with door.open(quarantine=quarantine) as memory:
-        answer = memory.answer(question, kinds=kinds or None, **rest).to_dict()
+        answer = memory.answer(question, kinds=kinds or None, where=filters, **rest).to_dict()
     door.tell(answer, [*answer_lines(answer), *withheld_lines(answer["withheld"])])
 
 
@@ -93,12 +98,19 @@ CURSOR = click.option("--cursor", metavar="TEXT", help="Go on where an earlier p
 @click.option("--session", help="Only this conversation.")
 @click.option("--scope", help="Only this scope label.")
 @click.option("--where", metavar="JSON", help='Filter, such as {"role": "user"}.')
-@click.option("--all-states", is_flag=True, help="Also what is held, withdrawn or no longer valid.")
+@click.option(
+    "--include-inactive",
+    "--all-states",
+    "include_inactive",
+    is_flag=True,
+    help="Also what is held, withdrawn or no longer valid.",
+)
 @QUARANTINE
-def list_command(door: Door, *, where: str | None, all_states: bool, quarantine: bool, **rest: Any) -> None:
+def list_command(door: Door, *, where: str | None, quarantine: bool, **rest: Any) -> None:
     """List memories in the order in which they came in."""
+    filters = parse_option(where, "where")
     with door.open(quarantine=quarantine) as memory:
-        page = memory.list(where=parse_option(where, "where"), include_inactive=all_states, **rest)
+        page = memory.list(where=filters, **rest)
     _page(door, page, "no memories")
 
 

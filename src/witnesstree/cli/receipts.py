@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.verb import Door, Verb, as_text, read_file
+from witnesstree.cli.verb import BareVerb, Door, as_text, read_file
 from witnesstree.proof.receipt import PROOF_LINE, verify_proof, verify_receipt
 from witnesstree.types.instant import to_iso
 from witnesstree.types.trust import name_of
 
 
-@click.command("verify-receipt", cls=Verb)
+@click.command("verify-receipt", cls=BareVerb)
 @click.argument("file")
 @click.option("--key", required=True, metavar="VERIFIER_KEY", help="The store's verifier key ('wtree keys verifier').")
 def verify_receipt_command(door: Door, file: str, *, key: str) -> None:

@@ -1,4 +1,4 @@
-"""What every command shares: --store, --user, --json, how a memory is opened, and how files are read and written."""
+"""What commands share: --store, --user, --json, how a memory is opened, and how files are read and written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -18,6 +18,7 @@ from witnesstree.types.wire import parse_json
 
 if TYPE_CHECKING:
     from witnesstree.memory import Memory
+    from witnesstree.types.result import AddResult, Change, ErasureReceipt
 
 QUARANTINE = click.option(
     "--quarantine", is_flag=True, help="Withhold what fails its integrity check and say how much, instead of refusing all."
@@ -29,9 +30,9 @@ EXPECTED_VERSION = click.option("--expected-version", type=int, metavar="N", hel
 class Door:
     """What a command was told about where, whose and how."""
 
-    given_store: str | None
-    given_user: str | None
     as_json: bool
+    given_store: str | None = None
+    given_user: str | None = None
 
     @property
     def has_store(self) -> bool:
@@ -85,23 +86,44 @@ class Door:
             terminal.say_all(lines)
 
 
-class Verb(click.Command):
-    """A command that takes --store, --user and --json, and gets them as one ``Door``."""
+class BareVerb(click.Command):
+    """A command that needs no store. It takes --json, and gets that as a ``Door``."""
+
+    has_store: ClassVar[bool] = False
+    has_user: ClassVar[bool] = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Add the three options to a command."""
+        """Add the shared options to a command."""
         super().__init__(*arguments, **options)
-        self.params += [
-            click.Option(["--store"], metavar="PATH", help=f"Path of the store [default: {STORE_VARIABLE}]."),
-            click.Option(["--user"], metavar="NAME", help=f"Whose memory [default: {USER_VARIABLE}]."),
-            click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
-        ]
+        if self.has_store:
+            self.params.append(click.Option(["--store"], metavar="PATH", help=f"Path of the store [default: {STORE_VARIABLE}]."))
+        if self.has_user:
+            self.params.append(click.Option(["--user"], metavar="NAME", help=f"Whose memory [default: {USER_VARIABLE}]."))
+        self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        names = ("store", "user", "as_json")
-        ctx.params["door"] = Door(*(ctx.params.pop(name) for name in names))
+        given = (ctx.params.pop(name, None) for name in ("store", "user"))
+        ctx.params["door"] = Door(ctx.params.pop("as_json"), *given)
         return super().invoke(ctx)
+
+
+class StoreVerb(BareVerb):
+    """A command about a whole store: it takes --store and --json."""
+
+    has_store = True
+
+
+class Verb(StoreVerb):
+    """A command about one user's memory: it takes --store, --user and --json."""
+
+    has_user = True
+
+
+def warn_if_behind(result: AddResult | Change | ErasureReceipt) -> None:
+    """Say so if the anchor could not follow a write."""
+    if result.anchor_behind:
+        terminal.warn("wtree: warning: it is done, but the anchor could not be written; run 'wtree doctor'")
 
 
 def read_stdin() -> str:

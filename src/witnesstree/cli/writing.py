@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from witnesstree.cli import terminal
-from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, parse_option, read_stdin
+from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, parse_option, read_stdin, warn_if_behind
 from witnesstree.types.message import Message, check_message
-from witnesstree.types.result import AddResult, Change
+from witnesstree.types.result import Change
 
 
 @click.command("add", cls=Verb)
@@ -49,10 +48,9 @@ def add_command(
     door.tell(result.to_dict(), [_sentence(change) for change in result.changes])
 
 
-def warn_if_behind(result: AddResult) -> None:
-    """Say so if the anchor could not follow a write."""
-    if result.anchor_behind:
-        terminal.warn("wtree: warning: kept, but the anchor could not be written; run 'wtree doctor'")
+def _tell(door: Door, change: Change) -> None:
+    warn_if_behind(change)
+    door.tell(change.to_dict(), [_sentence(change)])
 
 
 def _sentence(change: Change) -> str:
@@ -63,14 +61,17 @@ def _sentence(change: Change) -> str:
 
 @click.command("correct", cls=Verb)
 @click.argument("id")
-@click.argument("text", default="-")
+@click.argument("text", required=False)
+@click.option("--metadata", metavar="JSON", help="Replace its data; without TEXT the words stay.")
 @EXPECTED_VERSION
-def correct_command(door: Door, id: str, text: str, *, expected_version: int | None) -> None:
-    """Replace what the memory ID says by TEXT ('-': standard input); older versions stay in its history."""
-    words = read_stdin().removesuffix("\n") if text == "-" else text
+def correct_command(door: Door, id: str, text: str | None, *, metadata: str | None, expected_version: int | None) -> None:
+    """Replace what the memory ID says by TEXT ('-' or nothing: standard input); older versions stay in its history."""
+    about = parse_option(metadata, "metadata")
+    is_typed = text == "-" or (text is None and about is None)
+    words = read_stdin().removesuffix("\n") if is_typed else text
     with door.open() as memory:
-        change = memory.update(id, words, expected_version=expected_version)
-    door.tell(change.to_dict(), [_sentence(change)])
+        change = memory.update(id, words, metadata=about, expected_version=expected_version)
+    _tell(door, change)
 
 
 @click.command("retract", cls=Verb)
@@ -80,7 +81,7 @@ def retract_command(door: Door, id: str, *, expected_version: int | None) -> Non
     """Withdraw the memory ID: it is not found any more and stays in its history. 'wtree forget' erases."""
     with door.open() as memory:
         change = memory.retract(id, expected_version=expected_version)
-    door.tell(change.to_dict(), [_sentence(change)])
+    _tell(door, change)
 
 
 @click.command("approve", cls=Verb)
@@ -89,4 +90,4 @@ def approve_command(door: Door, id: str) -> None:
     """Let the held memory ID take effect."""
     with door.open() as memory:
         change = memory.approve(id)
-    door.tell(change.to_dict(), [_sentence(change)])
+    _tell(door, change)

@@ -1,4 +1,4 @@
-"""Key files of a home: made once, 0600, outside every store; and the recovery phrase that restores them."""
+"""Keys of a home, in files (made once, 0600, outside every store) or the system's keyring; and their recovery phrase."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from witnesstree.anchors.state import StateFolder, write_private
 from witnesstree.errors import AccessError, ConflictError, InputError, NotFoundError
+from witnesstree.flow.os_keyring import SCHEME, OsKeyring, entry_name
 from witnesstree.proof.keys import MasterKey
 
 MASTER = "master.key"
@@ -23,27 +24,32 @@ class KeyRing:
 
         Args:
             state: the home's state folder.
-            given: 64 hex digits, a recovery phrase, a path to a key file, or empty.
+            given: 64 hex digits, a recovery phrase, a path to a key file, ``keyring`` or ``keyring:NAME``, or empty.
         """
         self._state = state
         self._given = given
-        self._is_path = bool(given) and (os.path.sep in given or os.path.exists(given))
+        name = entry_name(given)
+        self._entry = None if name is None else OsKeyring(name)
+        self._is_path = bool(given) and name is None and (os.path.sep in given or os.path.exists(given))
 
     @property
     def is_given(self) -> bool:
-        """Whether the key itself, and not the name of its file, was handed in."""
-        return bool(self._given) and not self._is_path
+        """Whether the key itself, and not the name of its file or keyring entry, was handed in."""
+        return bool(self._given) and not self._is_path and self._entry is None
 
     def path_of(self, store_id: bytes | None = None) -> Path:
-        """Return the key file of a store (its own one if there is one), or the master key file."""
+        """Return the key file of a store (its own one if there is one), or the master key file; ``keyring:NAME`` for an entry."""
         if self._is_path:
             return Path(self._given).expanduser()
         folder = self._state.folder / "keys"
         own = folder / f"{store_id.hex()}.key" if store_id else folder / MASTER
-        return own if own.exists() else folder / MASTER
+        master = folder / MASTER if self._entry is None else Path(f"{SCHEME}:{self._entry.name}")
+        return own if store_id and own.exists() else master
 
     def has_key(self) -> bool:
         """Return whether this home has a key already."""
+        if self._entry is not None:
+            return self._entry.read() is not None
         return bool(self._given) or self.path_of().exists()
 
     def load(self, store_id: bytes | None = None) -> MasterKey:
@@ -53,12 +59,13 @@ class KeyRing:
             NotFoundError: there is none; the message names the file.
             AccessError: the file can be read by others.
             InputError: it is not a key.
+            UnsupportedError, StoreError: the system's keyring can't be used.
         """
         path = self.path_of(store_id)
         if self._given and not self._is_path:
             own = self._state.folder / "keys" / f"{store_id.hex()}.key" if store_id else None
             if own is None or not own.exists():
-                return MasterKey.from_entropy(parse_entropy(self._given))
+                return MasterKey.from_entropy(parse_entropy(self._given) if self._entry is None else self._entry_entropy())
             path = own
         return read_key_file(path)
 
@@ -86,8 +93,23 @@ class KeyRing:
         with self._state.locked("keys"):
             if self.has_key():
                 return False
-            self.write(secrets.token_bytes(32), None, self._state.folder / "keys" / MASTER)
+            self._write_master(secrets.token_bytes(32))
             return True
+
+    def _write_master(self, entropy: bytes) -> None:
+        if self._entry is not None:
+            self._entry.write(entropy.hex())
+        else:
+            self.write(entropy, None, self._state.folder / "keys" / MASTER)
+
+    def _entry_entropy(self) -> bytes:
+        found = self._entry.read() if self._entry is not None else None
+        if found is None:
+            raise NotFoundError(
+                f"the system's keyring has no entry for {self.path_of()}; put it back, or run 'wtree init --phrase -'",
+                reason="key_missing",
+            )
+        return parse_entropy(found)
 
     def write(self, entropy: bytes, naming: bytes | None, path: Path) -> None:
         """Write a writer's key file."""
@@ -104,7 +126,7 @@ class KeyRing:
         with self._state.locked("keys"):
             if self.has_key():
                 raise ConflictError(f"{self.path_of()} exists already; move it away first", reason="key_exists")
-            self.write(entropy, None, self._state.folder / "keys" / MASTER)
+            self._write_master(entropy)
 
     def phrase(self) -> str:
         """Return the 24-word recovery phrase (BIP-39 word list) of the master key.
@@ -112,7 +134,7 @@ class KeyRing:
         Raises:
             AccessError: this home holds a reader's key, which has none.
         """
-        about = _read_json(self.path_of())
+        about = _read_json(self.path_of()) if self._entry is None else {"entropy": self._entry_entropy().hex()}
         if "entropy" not in about:
             raise AccessError("this home holds a reader's key; only a writer's key has a recovery phrase", reason="reader_key")
         from mnemonic import Mnemonic

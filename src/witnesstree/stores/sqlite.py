@@ -17,6 +17,7 @@ import apsw
 from witnesstree.errors import ConflictError, Error, InputError, IntegrityError, LogError, StoreError, UnsupportedError
 from witnesstree.stores import sqlite_queries as queries
 from witnesstree.stores import sqlite_schema as schema
+from witnesstree.stores.sqlite_connection import harden
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
 from witnesstree.types.record import SealedRecord
@@ -226,8 +227,12 @@ class SqliteStore:
         with _translated(self.place):
             self._identity = self._identify()
             self._reader = self._connect(writable=False)
-            if not self.read_only and int(self._reader.pragma("user_version")) < schema.SCHEMA_VERSION:
-                schema.migrate(self._open_writer())
+            try:
+                if not self.read_only and int(self._reader.pragma("user_version")) < schema.SCHEMA_VERSION:
+                    schema.migrate(self._open_writer())
+            except BaseException:
+                self.close()
+                raise
 
     def _own_side_files(self) -> None:
         """Make side files writable again that were made while the file was read-only (SQLite gives them the file's mode)."""
@@ -272,12 +277,12 @@ class SqliteStore:
         flags |= apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
         connection = apsw.Connection(self._uri(immutable=False), flags=flags)
         try:
-            _harden(connection, writable=writable)
+            harden(connection, writable=writable, timeout_s=BUSY_TIMEOUT_S)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not self.read_only or _has_bytes(self._wal):
                 raise
             connection = apsw.Connection(self._uri(immutable=True), flags=flags)
-            _harden(connection, writable=False)
+            harden(connection, writable=False, timeout_s=BUSY_TIMEOUT_S)
             self._is_frozen = True
         return connection
 
@@ -455,30 +460,6 @@ class SqliteStore:
                 self._writer.close()
                 self._writer = None
             self._reader.close()
-
-
-def _harden(connection: apsw.Connection, *, writable: bool) -> None:
-    for option, value in (
-        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
-        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
-        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
-        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
-        (apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
-        (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
-        (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
-    ):
-        connection.config(option, value)
-    connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
-    connection.set_busy_timeout(int(BUSY_TIMEOUT_S * 1000))
-    connection.execute("PRAGMA mmap_size = 0")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA cell_size_check = ON")
-    if writable:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")
-    else:
-        connection.execute("PRAGMA query_only = ON")
-    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
 
 def _has_bytes(path: str) -> bool:
