@@ -115,6 +115,8 @@ class FileAnchor:
     def _locked(self) -> Iterator[None]:
         try:
             with self._threads:
+                if self._file < 0:
+                    raise StoreError(f"the anchor {self.path} is closed", reason="anchor_failed")
                 fcntl.flock(self._file, fcntl.LOCK_EX)
                 try:
                     yield

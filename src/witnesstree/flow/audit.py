@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Set
 
 from witnesstree.errors import IntegrityError
-from witnesstree.flow.examine import Progress, Tally, examine, guarded
+from witnesstree.flow.examine import Progress, Tally, examine, guarded, rows_again
 from witnesstree.flow.recall import current_version, fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.checkpoint import origin_of, verifier_key
 from witnesstree.proof.merkle import inclusion_proof, leaf_hash, tree_root
 from witnesstree.proof.receipt import make_proof
-from witnesstree.proof.seal import verify_seal
 from witnesstree.types.principal import SYSTEM_PARTITION, Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import AuditReport, Problem
@@ -109,7 +107,7 @@ def repair(store: VerifiedStore) -> tuple[Problem, ...]:
         report, tally = examine(store, reading.snapshot, None)
         if report.ok or tally.reasons - _REPAIRABLE:
             return report.problems
-        rewrite(transaction, reading, Op.REPAIR, b"", skip=tally.gone | tally.forged)
+        rewrite(transaction, reading, tally, Op.REPAIR, b"")
         return ()
 
     problems, _ = store.write(build)
@@ -119,23 +117,20 @@ def repair(store: VerifiedStore) -> tuple[Problem, ...]:
     return audit(store).problems
 
 
-def rewrite(transaction: Transaction, reading: Reading, op: Op, payload: bytes, *, skip: Set[int] = frozenset()) -> None:
+def rewrite(transaction: Transaction, reading: Reading, tally: Tally, op: Op, payload: bytes) -> None:
     """Seal every row anew: the same rows and log, new seals, leaves and nodes (repair, key rotation).
 
     Args:
         transaction: where they go, under its keys.
-        reading: the snapshot they come from, fully examined before.
+        reading: the snapshot they come from.
+        tally: what a full check of this snapshot found; what it names as planted or erased is left out.
         op: what the log says about it.
         payload: details for the bookkeeping row.
-        skip: positions of rows to leave out.
 
     Raises:
-        SealError: a row does not verify.
+        SealError: the rows are no longer the ones that were checked.
     """
-    keys = reading.store.keys
     transaction.rewrite()
-    for row in reading.snapshot.all_rows():
-        if row.seq not in skip:
-            verify_seal(keys, row.owner, row)
-            transaction.keep(row.owner, row.seq, row.content)
+    for row in rows_again(reading.store, reading.snapshot, tally):
+        transaction.keep(row.owner, row.seq, row.content)
     transaction.put(reading.store.owner_key(SYSTEM_PARTITION), system_record(op, payload, at=transaction.at))

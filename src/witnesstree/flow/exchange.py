@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from witnesstree.errors import Error, InputError, PackError
+from witnesstree.errors import Error, InputError, PackError, SealError
 from witnesstree.flow.ingest import Arrival, add, mark_of
 from witnesstree.flow.recall import fetch_record
 from witnesstree.flow.transaction import Transaction
@@ -42,6 +42,8 @@ def export_lines(store: VerifiedStore, principal: Principal) -> Iterator[str]:
     digest = hashlib.sha256()
     with store.reading() as reading:
         view = reading.view(principal.partition)
+        if view.withheld:
+            raise SealError(f"{view.withheld} memories are withheld; a part is not exported as a whole", reason="withheld")
         origin = origin_of(store.keys.store_id)
         head = {FORMAT_KEY: 1, "origin": origin, "user": principal.user, "size": reading.trusted.size}
         lines = [json.dumps(head | {"exported_at": to_iso(store.now())}, ensure_ascii=False)]
@@ -246,7 +248,7 @@ def _is_signed_by_us(store: VerifiedStore, items: list[object], origin: str) -> 
         return False
     digest = hashlib.sha256(b"".join(str(item).encode() + b"\n" for item in items[:-1])).hexdigest()
     try:
-        text = verify_note(last["note"].encode(), origin, store.master.public_key)
+        text = verify_note(last["note"].encode(errors="replace"), origin, store.master.public_key)
     except PackError:
         return False
     return text == f"{FORMAT_KEY}\n{origin}\nsha256 {digest}\n"
@@ -270,7 +272,7 @@ def _chain_writer(
         for old, versions in chains.items():
             known = view.with_fingerprint(_origin_print(origin, old))
             if is_ours:
-                known = view.current(old) or known or view.with_fingerprint(versions[0].fingerprint)
+                known = view.current(old) or view.with_fingerprint(versions[0].fingerprint)
             if known is not None:
                 changes.append(Change(known.id.hex(), known.version, "duplicate"))
                 continue

@@ -81,7 +81,7 @@ def forget(
 
     try:
         (rows, position, entry), written = store.write(build)
-    except Exception:
+    except BaseException:
         # Whether a failing commit reached the disk must be read from the store: now if it can be read, else at the next open.
         for erasure in pending:
             erasure.release()

@@ -195,7 +195,9 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
     """
     wanted = parse_id(memory_id)
     if step.expected_version is not None and (
-        isinstance(step.expected_version, bool) or not isinstance(step.expected_version, int)
+        isinstance(step.expected_version, bool)
+        or not isinstance(step.expected_version, int)
+        or not 0 <= step.expected_version < 2**32
     ):
         raise InputError("expected_version must be a whole number", field="expected_version")
     if step.text is not None:

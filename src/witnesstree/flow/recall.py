@@ -62,7 +62,10 @@ def parse_id(value: object) -> bytes:
             return bytes.fromhex(value)
         except ValueError:
             pass
-    raise NotFoundError("there is no memory with this id; ids are 32 hex digits", id=str(value)[:64])
+    raise NotFoundError(
+        "there is no memory with this id; ids are 32 hex digits",
+        id=value[:64] if isinstance(value, str) else type(value).__name__,
+    )
 
 
 def check_count(value: object, field: str) -> int:

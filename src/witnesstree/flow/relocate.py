@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.audit import audit, rewrite, system_record
-from witnesstree.flow.examine import examine
+from witnesstree.flow.examine import examine, rows_again
 from witnesstree.flow.head import TrustedHead
 from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.opening import Home, Terms, open_verified, settle
 from witnesstree.flow.transaction import EmptyMap, Transaction, beginning
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.keys import MasterKey, StoreKeys
-from witnesstree.proof.seal import verify_seal
 from witnesstree.stores import create_store, open_store, place_exists, place_of
 from witnesstree.types.batch import Batch
 from witnesstree.types.principal import SYSTEM_PARTITION
@@ -71,14 +70,14 @@ def _refuse_existing(target: str) -> None:
 def _copy(source: VerifiedStore, target: str, home: Home, terms: Terms, *, op: Op) -> AuditReport:
     """Check everything and copy it inside one snapshot, so that nothing can change in between."""
     with source.looking() as (snapshot, remembered):
-        report, _ = examine(source, snapshot, remembered)
+        report, tally = examine(source, snapshot, remembered)
         if not report.ok:
             problem = report.problems[0]
             raise IntegrityError(
                 f"{source.store.place} does not verify and was not used: {problem.message} ({problem.where})",
                 reason=problem.reason,
             )
-        rows = [verify_seal(source.keys, row.owner, row) for row in snapshot.all_rows()]
+        rows = list(rows_again(source, snapshot, tally))
     batch, head, store_id = _resealed(source, report, rows, home, op=op)
     create_store(target, batch)
     settle(target, home, store_id, head)
@@ -114,7 +113,7 @@ def _kept(old: VerifiedStore, rows: list[SealedRecord], marks: set[bytes]) -> It
         if record.kind is Kind.TOMBSTONE:
             known, _ = read_tombstone(record.payload)
             yield row.owner, record.with_changes(payload=write_tombstone(known, ()))
-        elif mark_of(old, record.id) not in marks and mark_of(old, record.fingerprint) not in marks:
+        elif mark_of(old, record.id) not in marks:  # by id alone: the same words may have been said again since
             yield row.owner, record
 
 
@@ -140,13 +139,13 @@ def rotate(store: VerifiedStore, home: Home, *, lost_signer: bool) -> AuditRepor
         home.keyring.write(entropy, naming, home.keyring.next_path(store_id))
 
         def build(transaction: Transaction, reading: Reading) -> None:
-            report, _ = examine(store, reading.snapshot, None)
+            report, tally = examine(store, reading.snapshot, None)
             if not report.ok:
                 raise IntegrityError(
                     "the store does not verify; run 'wtree audit' before a key is rotated", reason="audit_failed"
                 )
             about = {"old": old.hex(), "new": master.public_key.hex(), "lost_signer": lost_signer}
-            rewrite(transaction, reading, Op.REKEY, json.dumps(about, sort_keys=True).encode())
+            rewrite(transaction, reading, tally, Op.REKEY, json.dumps(about, sort_keys=True).encode())
 
         store.write(build, master=master)
         home.keyring.promote(store_id, master)

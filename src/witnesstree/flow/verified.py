@@ -14,16 +14,17 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from witnesstree.anchors.base import Anchor, AnchorState
-from witnesstree.errors import ConflictError, IntegrityError, LogError, StoreError
+from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, SealError, StoreError
 from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.head import TrustedHead, verify_head
+from witnesstree.flow.quarantine import horizon
 from witnesstree.flow.transaction import Transaction, read_leaf
 from witnesstree.flow.view import View
 from witnesstree.proof.digest import Leaf
 from witnesstree.proof.keys import MasterKey, StoreKeys
 from witnesstree.stores.base import Snapshot, Store
 from witnesstree.types.batch import Batch
-from witnesstree.types.instant import micros_of
+from witnesstree.types.instant import parse_instant
 from witnesstree.types.limits import MAX_VIEWS
 
 T = TypeVar("T")
@@ -60,8 +61,9 @@ class Written:
 class Reading:
     """One consistent look at the store: views of owners, and the rows behind hits."""
 
-    def __init__(self, owner: VerifiedStore, snapshot: Snapshot, trusted: TrustedHead) -> None:
-        """Read through an open snapshot whose head was verified."""
+    def __init__(self, owner: VerifiedStore, snapshot: Snapshot, trusted: TrustedHead, *, for_writing: bool = False) -> None:
+        """Read through an open snapshot whose head was verified; a view with withheld rows is no ground to write on."""
+        self._for_writing = for_writing
         self.store = owner
         self.snapshot = snapshot
         self.trusted = trusted
@@ -76,7 +78,13 @@ class Reading:
 
     def view_of(self, owner: bytes) -> View:
         """Return the view of an owner key; see ``view``."""
-        return self.store.view_in(self.snapshot, self.trusted, owner)
+        view = self.store.view_in(self.snapshot, self.trusted, owner)
+        if self._for_writing and view.withheld:
+            raise SealError(
+                f"{view.withheld} memories are withheld; nothing is written on top of them: repair, or restore a backup",
+                reason="withheld",
+            )
+        return view
 
 
 class VerifiedStore:
@@ -135,7 +143,10 @@ class VerifiedStore:
 
     def now(self) -> int:
         """Return the present instant, microseconds UTC."""
-        return micros_of(self._clock())
+        at = parse_instant(self._clock(), "clock")
+        if at is None:
+            raise InputError("clock must give an aware datetime", field="clock")
+        return at
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
@@ -252,6 +263,8 @@ class VerifiedStore:
                 self._views.pop(owner, None)
                 if attempt is None:
                     raise
+        if fresh.withheld:
+            fresh.hide_before(horizon(self.keys, snapshot, trusted))
         fresh.checked_root = trusted.map_root
         self._views[owner] = fresh
         while len(self._views) > MAX_VIEWS:
@@ -291,7 +304,7 @@ class VerifiedStore:
             keys = StoreKeys.derive(master, self._store_id) if master else self.keys
             known = partial(self._known_leaf, trusted.map_root)
             transaction = Transaction(keys, key.require_signer(), snapshot, trusted, at=self.now(), known=known)
-            result = build(transaction, Reading(self, snapshot, trusted))
+            result = build(transaction, Reading(self, snapshot, trusted, for_writing=True))
             if not transaction.is_empty:
                 batch, after = transaction.batch()
                 snapshot.append(batch)

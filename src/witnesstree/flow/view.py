@@ -47,6 +47,8 @@ class View:
         self.marks: set[bytes] = set()
         self.faults: list[Fault] = []
         self.missing = 0
+        self.hidden = 0
+        self.horizon = -1
         self.checked_root = b""
         self.saved_rows = 0
         self._keys = keys
@@ -61,8 +63,17 @@ class View:
 
     @property
     def withheld(self) -> int:
-        """Rows that exist or should exist and are not served because they do not verify."""
-        return len(self.faults) + self.missing
+        """Rows that do not verify or are missing, and memories that they may have changed: none of them is served."""
+        return len(self.faults) + self.missing + self.hidden
+
+    def hide_before(self, horizon: int) -> None:
+        """Withhold every memory that a bad or missing row at or before ``horizon`` may have changed; see ``flow.quarantine``."""
+        self.horizon = horizon
+        for document in self._latest.values():
+            row = self.rows[document]
+            if row is not None and row.seq <= horizon:
+                self._visible[document] = False
+                self.hidden += 1
 
     @property
     def visible(self) -> NDArray[np.bool_]:
@@ -72,15 +83,18 @@ class View:
     def current(self, memory_id: bytes) -> RowFacts | None:
         """Return the newest version of a memory."""
         document = self._latest.get(memory_id)
-        return None if document is None else self.rows[document]
+        row = None if document is None else self.rows[document]
+        return None if row is None or row.seq <= self.horizon else row
 
     def versions(self, memory_id: bytes) -> list[RowFacts]:
-        """Return every version of a memory, oldest first."""
-        document = self._latest.get(memory_id)
-        if document is None:
+        """Return every version of a memory, oldest first; none if one of them is withheld."""
+        newest = self.current(memory_id)
+        if newest is None:
             return []
+        document = self._latest[memory_id]
         places = [*self._earlier.get(memory_id, ()), document]
-        return [row for row in (self.rows[place] for place in places) if row is not None]
+        found = [row for row in (self.rows[place] for place in places) if row is not None]
+        return found if not self.withheld or len(found) == newest.version else []
 
     def first_seq(self, facts: RowFacts) -> int:
         """Return the log position at which a memory first came in."""
@@ -92,7 +106,8 @@ class View:
 
     def memories(self) -> Iterator[RowFacts]:
         """Yield the newest version of every memory, in the order in which memories first came in."""
-        return (row for row in (self.rows[document] for document in self._latest.values()) if row is not None)
+        rows = (self.rows[document] for document in self._latest.values())
+        return (row for row in rows if row is not None and row.seq > self.horizon)
 
     def alive(self) -> Iterator[RowFacts]:
         """Yield every row."""

@@ -14,6 +14,9 @@ from typing import Final
 from witnesstree.rules.function_words import FUNCTION_WORDS
 
 _ASCII: Final = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
+_PIECE: Final = 512
+_PIECES: Final = re.compile(rf"(?s).{{1,{_PIECE - 112}}}(?:\S{{0,{_PIECE - 400}}}(?=\s)|)")
+"""Unicode normalisation is quadratic in a run of combining marks: long texts are folded in pieces, cut at spaces if possible."""
 _SPACED: Final = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 _DENSE: Final = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -40,6 +43,8 @@ def terms_of(text: str) -> list[str]:
 
 
 def _terms(text: str) -> list[str]:
+    if len(text) > _PIECE:
+        return [term for piece in _PIECES.findall(text) for term in _terms(piece)]
     if max(text) < "\u0250":
         plain = _MARKED.sub("", unicodedata.normalize("NFKD", text.casefold()))
         if plain.isascii():

@@ -14,10 +14,19 @@ from typing import Any, Final, cast
 
 import apsw
 
-from witnesstree.errors import ConflictError, Error, InputError, IntegrityError, LogError, StoreError, UnsupportedError
+from witnesstree.errors import (
+    ConflictError,
+    Error,
+    IndexTamperError,
+    InputError,
+    IntegrityError,
+    LogError,
+    StoreError,
+    UnsupportedError,
+)
 from witnesstree.stores import sqlite_queries as queries
 from witnesstree.stores import sqlite_schema as schema
-from witnesstree.stores.sqlite_connection import harden
+from witnesstree.stores.sqlite_connection import begin, harden
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
 from witnesstree.types.record import SealedRecord
@@ -169,8 +178,8 @@ def check_file(path: Path) -> int:
         LogError: a link, or a planted rollback journal.
     """
     _refuse_links(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it", reason="foreign_file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is a folder or no regular file; name a file", reason="foreign_file")
     with _translated(str(path)), path.open("rb") as file:
         header = file.read(100)
     if len(header) < 100 or not header.startswith(schema.MAGIC):
@@ -179,6 +188,8 @@ def check_file(path: Path) -> int:
     found = int.from_bytes(header[68:72], "big")
     if found not in (schema.LIVE_ID, schema.BACKUP_ID):
         raise InputError(f"{path} belongs to another program; it was left untouched", reason="foreign_file")
+    if found == schema.LIVE_ID and header[18:20] != b"\x02\x02":
+        raise IndexTamperError(f"the journal mode of {path} was changed; set it back to WAL", reason="journal_mode")
     if int.from_bytes(header[60:64], "big") > schema.SCHEMA_VERSION:
         raise UnsupportedError(f"{path} was made by a newer version; it was left untouched, upgrade this program")
     return found
@@ -326,7 +337,10 @@ class SqliteStore:
 
     def _accept_own_commit(self) -> None:
         """Our own commit moved the write-ahead log; that alone is no reason to look at everything anew."""
-        wal = os.lstat(self._wal)
+        try:
+            wal = os.lstat(self._wal)
+        except FileNotFoundError:
+            return
         before = self._tokens["writer"]
         for who, token in self._tokens.items():
             if token == before and len(token) == 4:
@@ -352,8 +366,8 @@ class SqliteStore:
             reader = self._reader
             if moved:
                 reader.execute("PRAGMA shrink_memory")
-            reader.execute("BEGIN")
             try:
+                begin(reader, "BEGIN")
                 snapshot = SqliteSnapshot(reader)
                 if moved:
                     schema.verify_schema(reader)
@@ -370,8 +384,8 @@ class SqliteStore:
             raise StoreError(f"{self.place} {what}", reason="read_only")
         with self._write_lock, _translated(self.place):
             writer = self._open_writer()
-            writer.execute("BEGIN IMMEDIATE")
             try:
+                begin(writer, "BEGIN IMMEDIATE")
                 with self._read_lock:
                     moved = self._check_place("writer")
                 if moved:

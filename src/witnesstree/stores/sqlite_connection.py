@@ -36,3 +36,10 @@ def _set_options(connection: apsw.Connection, *, writable: bool, timeout_s: floa
     else:
         connection.execute("PRAGMA query_only = ON")
     connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+
+
+def begin(connection: apsw.Connection, statement: str) -> None:
+    """Begin a transaction, after ending one that an interrupt may have left open."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    connection.execute(statement)

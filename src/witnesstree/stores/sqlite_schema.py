@@ -32,6 +32,7 @@ OBJECTS: Final[dict[str, tuple[str, str]]] = {
     "node": ("table", "CREATE TABLE node (path BLOB PRIMARY KEY, node BLOB NOT NULL) STRICT, WITHOUT ROWID"),
 }
 
+_OBJECTS_FOUND: Final = "SELECT type, name, sql FROM sqlite_schema"
 _AS_CREATED: Final = [(kind, name, sql) for name, (kind, sql) in OBJECTS.items()]
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {}
@@ -48,15 +49,23 @@ def create_schema(connection: apsw.Connection, application_id: int = LIVE_ID) ->
 
 def differences(connection: apsw.Connection) -> list[str]:
     """Return what the file's schema has that it should not, and the reverse (edit-I7: planted schema)."""
-    found = {
-        str(name): (str(kind), " ".join(str(sql).split()))
-        for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_schema")
-    }
-    wanted = {name: (kind, " ".join(sql.split())) for name, (kind, sql) in OBJECTS.items()}
-    changed = [f"{found[n][0]} {n} was planted" for n in found.keys() - wanted.keys()]
-    changed += [f"{wanted[n][0]} {n} is missing" for n in wanted.keys() - found.keys()]
-    changed += [f"{wanted[n][0]} {n} was altered" for n in wanted.keys() & found.keys() if wanted[n] != found[n]]
+    found = [(str(kind), str(name), _plain(sql)) for kind, name, sql in connection.execute(_OBJECTS_FOUND)]
+    wanted = [(kind, name, _plain(sql)) for name, (kind, sql) in OBJECTS.items()]
+    planted, missing = list(found), []
+    for thing in wanted:
+        if thing in planted:
+            planted.remove(thing)
+        else:
+            missing.append(thing)
+    altered = {(kind, name) for kind, name, _ in missing} & {(kind, name) for kind, name, _ in planted}
+    changed = [f"{kind} {name} was altered" for kind, name in altered]
+    changed += [f"{kind} {name} was planted" for kind, name, _ in planted if (kind, name) not in altered]
+    changed += [f"{kind} {name} is missing" for kind, name, _ in missing if (kind, name) not in altered]
     return sorted(changed)
+
+
+def _plain(sql: object) -> str:
+    return " ".join(str(sql).split())
 
 
 def verify_schema(connection: apsw.Connection) -> None:
@@ -65,7 +74,7 @@ def verify_schema(connection: apsw.Connection) -> None:
     Raises:
         IndexTamperError: it has others, or they read differently.
     """
-    if connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall() == _AS_CREATED:
+    if connection.execute(_OBJECTS_FOUND).fetchall() == _AS_CREATED:
         return
     changed = differences(connection)
     if changed:
@@ -80,7 +89,8 @@ def drop_planted(connection: apsw.Connection) -> None:
     kinds = {"trigger": 0, "view": 1, "index": 2, "table": 3}
     rows = connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
     for kind, name, _ in sorted(rows, key=lambda row: kinds.get(str(row[0]), 9)):
-        if name not in OBJECTS and not str(name).startswith("sqlite_"):
+        is_ours = str(name) in OBJECTS and OBJECTS[str(name)][0] == kind
+        if not is_ours and not str(name).startswith("sqlite_"):
             quoted = str(name).replace('"', '""')
             connection.execute(f'DROP {str(kind).upper()} IF EXISTS "{quoted}"')
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -167,6 +168,7 @@ class StoreFaultContract(StoreFaultHooks):
             child.process.kill()
             acknowledged += child.end()
             with _closing(self.open_at(place)) as store:
+                assert acknowledged == [str(number) for number in range(1, len(acknowledged) + 1)]
                 assert whole(store) - 1 in (len(acknowledged), len(acknowledged) + 1)
 
     def test_processes_that_append_together_lose_and_duplicate_nothing(self, tmp_path: Path) -> None:
@@ -308,9 +310,10 @@ class Child:
     def __init__(self, code: str) -> None:
         """Start it."""
         self.error = ""
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed with the child; a pipe could fill up
         pipe = subprocess.PIPE
         command = [sys.executable, "-c", code]
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)  # noqa: S603  our own text
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, text=True)  # noqa: S603  our own text
 
     def line(self) -> str:
         """Return the next line that it says."""
@@ -325,7 +328,18 @@ class Child:
 
     def end(self, code: int | None = None) -> list[str]:
         """Wait for its end, and for its exit code if one is given; return what else it said."""
-        said, self.error = self.process.communicate(timeout=LIMIT_S)
+        assert self.process.stdout is not None and self.process.stdin is not None
+        limit = threading.Timer(LIMIT_S, self.process.kill)
+        limit.start()
+        said = self.process.stdout.read()  # not `communicate`, which loses what `line` has read ahead
+        self.process.wait()
+        limit.cancel()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+        with self._errors:
+            self._errors.seek(0)
+            self.error = self._errors.read()
         assert code is None or self.process.returncode == code, self.error
         return said.split("\n")[:-1]
 

@@ -27,6 +27,8 @@ def normalise_name(value: object, field: str, *, required: bool = True) -> str:
         raise InputError(f"{field} must be text, not {type(value).__name__}", field=field)
     if value.isascii() and value.isprintable() and value == value.strip() and 0 < len(value) <= MAX_NAME_BYTES:
         return value
+    if len(value) > MAX_NAME_BYTES:
+        raise InputError(f"{field} is longer than {MAX_NAME_BYTES} bytes", field=field)
     name = unicodedata.normalize("NFC", value)
     if not name and not required:
         return ""

@@ -20,7 +20,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One version of one memory. Only ``rules`` (when writing) and ``verify_seal`` (when reading) lead to one.
+    """One version of one memory. What a verb reads comes out of ``Sealer.verify`` first; what it writes was decided by ``rules``.
 
     Instants are microseconds since 1970-01-01 UTC; ``None`` means "not stated" or "open". ``id`` is 16 random bytes.
     ``salt`` hides the log's commitments to this record and disappears with it.
