@@ -103,7 +103,7 @@ class Demo:
 
     def ask_questions(self) -> None:
         """Ask every question, and compare answer and source with what is expected."""
-        self.title(2, "Ask: each answer is a verbatim quote with its source; what nobody said is not answered.")
+        self.title(2, "Ask: each answer is a verbatim quote with its source; with too few words in common there is no answer.")
         questions = json.loads(files("witnesstree.cli").joinpath("demo_data/questions.json").read_bytes())
         with self.open() as memory:
             for question in questions:

@@ -118,7 +118,9 @@ def _check_schema(store: Store) -> Iterator[Check]:
     for problem in problems:
         yield Check("schema", False, problem, "wtree audit, then wtree repair; chmod 600 where a mode is meant")
     if not problems:
-        yield Check("schema", True, "exactly what this program made")
+        yield Check(
+            "schema", True, "exactly what this program made (rows are checked by each read, all of them by 'wtree audit')"
+        )
 
 
 _GONE = "put the right file back, or wtree restore a backup; if it was removed on purpose: wtree doctor --forget-place"
