@@ -19,6 +19,7 @@ from witnesstree.flow import forget as erasing
 from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, utc_now
 from witnesstree.flow.verified import Clock, VerifiedStore
 from witnesstree.rules.policy import compile_where, parse_filter
+from witnesstree.stores import place_of
 from witnesstree.stores.ram import RamStore
 from witnesstree.types.message import Message
 from witnesstree.types.principal import Principal, normalise_name
@@ -88,7 +89,7 @@ class Memory:
             user: default user of the verbs.
             agent: default agent of the verbs; it becomes the actor in the log.
             scope: default scope label of the verbs.
-            key: 64 hex digits, a recovery phrase, or the path of a key file; the home's own key if empty.
+            key: 64 hex digits, a recovery phrase, the path of a key file, or ``keyring``; the home's own key if empty.
             anchor: ``"file"``: the head is remembered in the state folder.
             on_tamper: ``"raise"``, or ``"quarantine"`` to withhold what does not verify and say how much.
             clock: gives the present instant (for tests).
@@ -103,6 +104,8 @@ class Memory:
             raise InputError('on_tamper must be "raise" or "quarantine"', field="on_tamper")
         if anchor != "file":
             raise UnsupportedError('the only anchor is "file"', field="anchor")
+        if not isinstance(key, str):
+            raise InputError("key must be text: hex digits, a phrase, a path, or keyring", field="key")
         if unsafe_no_anchor:
             warnings.warn("unsafe_no_anchor: an older copy of the store put back can't be noticed", stacklevel=2)
         terms = Terms(
@@ -510,9 +513,10 @@ class Memory:
 
     def backup(self, path: str) -> None:
         """Write a consistent copy that can only be read, or restored from."""
+        target = place_of(path)
         with self._store.reading():
             pass
-        self._store.store.backup(path)
+        self._store.store.backup(target)
 
     @staticmethod
     def restore(backup: str, target: str, *, key: str = "", clock: Clock = utc_now) -> AuditReport:

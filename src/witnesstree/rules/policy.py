@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from witnesstree.errors import InputError
 from witnesstree.types.instant import parse_instant
-from witnesstree.types.limits import MAX_WHERE_TERMS
+from witnesstree.types.limits import MAX_WHERE_OPTIONS, MAX_WHERE_TERMS
 from witnesstree.types.trust import MEMORY_KINDS, Authority, Kind, Status, Trust, name_of
 
 
@@ -116,7 +116,9 @@ def compile_where(where: object) -> Where | None:
             raise InputError(f"where is nested deeper than {MAX_WHERE_TERMS} levels", field="where")
         if not isinstance(node, Mapping) or not node:
             raise InputError("where must be a non-empty object", field="where")
-        parts = [clause(str(key), value, depth + 1) for key, value in node.items()]
+        if not all(isinstance(key, str) for key in node):
+            raise InputError("where: names of fields are text", field="where")
+        parts = [clause(key, value, depth + 1) for key, value in node.items()]
         return parts[0] if len(parts) == 1 else lambda item: all(part(item) for part in parts)
 
     def clause(key: str, value: object, depth: int) -> Where:
@@ -158,8 +160,15 @@ def _comparison(key: str, name: str, operand: object) -> Callable[[Any], bool]:
     if name == "in":
         if not isinstance(operand, list):
             raise InputError("where: in takes a list", field="where")
+        if len(operand) > MAX_WHERE_OPTIONS:
+            raise InputError(f"where: in takes at most {MAX_WHERE_OPTIONS} values", field="where")
         options = [_operand(key, option) for option in operand]
-        return lambda value: any(_same(_value(key, value), option) for option in options)
+
+        def is_one_of(value: Any) -> bool:
+            left = _value(key, value)
+            return any(_same(left, option) for option in options)
+
+        return is_one_of
     right = _operand(key, operand)
     if name == "eq":
         return lambda value: value is not None and _same(_value(key, value), right)
@@ -183,7 +192,11 @@ def _comparison(key: str, name: str, operand: object) -> Callable[[Any], bool]:
 
 
 def _operand(key: str, value: object) -> Any:
-    return parse_instant(value, f"where.{key}") if key in _INSTANTS else value
+    if key in _INSTANTS:
+        return parse_instant(value, f"where.{key[:40]}")
+    if value is not None and type(value) not in (str, bool, int, float):
+        raise InputError(f"where: {key[:40]!r} is compared with text, numbers, true, false or null only", field="where")
+    return value
 
 
 def _value(key: str, value: Any) -> Any:

@@ -17,6 +17,15 @@ _ENGINES: Final = {"sqlite": ("witnesstree.stores.sqlite", "SqliteStore")}
 
 def _split(url: str) -> tuple[str, str]:
     """Return (engine, path) of a URL or a plain path."""
+    if not isinstance(url, str) or not url:
+        raise InputError("the path of a store must be text and not empty", reason="no_path")
+    try:
+        url.encode()
+        url = os.path.expanduser(url)
+    except UnicodeEncodeError:
+        raise InputError("the path of a store can't be a file name here", reason="no_path") from None
+    if url.startswith("~"):
+        raise InputError(f"there is no home folder for {url.partition('/')[0]}", reason="no_path")
     scheme, separator, rest = url.partition("://")
     if not separator:
         return "sqlite", url

@@ -26,6 +26,8 @@ MAX_BUDGET_TOKENS: Final = 1_000_000
 """Largest token budget of a context."""
 MAX_WHERE_TERMS: Final = 32
 """Comparisons in one ``where`` filter."""
+MAX_WHERE_OPTIONS: Final = 1000
+"""Values in one ``in`` of a ``where`` filter."""
 MIN_YEAR: Final = 1900
 """First year an instant may lie in."""
 MAX_YEAR: Final = 2199

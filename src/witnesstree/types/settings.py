@@ -13,7 +13,7 @@ class Settings:
     Args:
         state: folder of keys, anchors, places and tombstones (private, must be kept).
         cache: folder of sealed view caches (may be deleted at any time).
-        key: 64 hex digits or a recovery phrase that replaces the key files, if given.
+        key: 64 hex digits, a recovery phrase, a path or ``keyring``, in place of the key files, if given.
         user: default user of the command line.
         store: default store of the command line.
         debug: whether the command line shows tracebacks of unexpected errors.
