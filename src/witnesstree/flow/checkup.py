@@ -69,7 +69,7 @@ def _guarded(name: str, look: Callable[[], Check]) -> Check:
 
 
 def _check_engine() -> Check:
-    version, is_new_enough = engine_version("")
+    version, is_new_enough = engine_version("sqlite:///any")
     return Check("engine", is_new_enough, version, "" if is_new_enough else "upgrade the package 'apsw'")
 
 

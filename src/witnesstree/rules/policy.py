@@ -13,6 +13,7 @@ from witnesstree.errors import InputError
 from witnesstree.types.instant import parse_instant
 from witnesstree.types.limits import MAX_WHERE_OPTIONS, MAX_WHERE_TERMS
 from witnesstree.types.trust import MEMORY_KINDS, Authority, Kind, Status, Trust, name_of
+from witnesstree.types.wire import canonical_json
 
 
 class Facts(Protocol):
@@ -195,7 +196,7 @@ def _operand(key: str, value: object) -> Any:
     if key in _INSTANTS:
         return parse_instant(value, f"where.{key[:40]}")
     if value is not None and type(value) not in (str, bool, int, float):
-        raise InputError(f"where: {key[:40]!r} is compared with text, numbers, true, false or null only", field="where")
+        canonical_json(value)  # refuses what is no JSON data
     return value
 
 
