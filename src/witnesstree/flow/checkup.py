@@ -7,7 +7,6 @@ verb would open.
 from __future__ import annotations
 
 import json
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from witnesstree.anchors.file import FileAnchor
 from witnesstree.errors import Error, InputError, LogError
 from witnesstree.flow.audit import system_record
+from witnesstree.flow.forget import tombstone
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.opening import Home, Terms, open_verified
@@ -28,7 +28,6 @@ from witnesstree.stores.base import Store
 from witnesstree.types.principal import SYSTEM_PARTITION
 from witnesstree.types.record import Record
 from witnesstree.types.settings import Settings
-from witnesstree.types.tombstone import write_tombstone
 from witnesstree.types.trust import Kind, Op
 from witnesstree.types.wire import decode
 
@@ -273,8 +272,7 @@ def _erase_again(store: VerifiedStore, transaction: Transaction, reading: Readin
     for owner, rows in found.items():
         again = {mark_of(store, value) for _, _, record in rows for value in (record.id, record.fingerprint)}
         transaction.erase(owner, [(seq, seal) for seq, seal, _ in rows])
-        payload = write_tombstone(again, [seq for seq, _, _ in rows])
-        stone = system_record(Op.FORGET, payload, at=transaction.at).with_changes(kind=Kind.TOMBSTONE, id=secrets.token_bytes(16))
+        stone = tombstone("operator", again, [seq for seq, _, _ in rows], at=transaction.at)
         transaction.put(owner, stone)
         if store.cache is not None:
             store.cache.drop(owner)

@@ -11,7 +11,7 @@ from witnesstree.errors import IntegrityError, SealError
 from witnesstree.flow.head import TrustedHead
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.proof.digest import MODULUS, decode_leaf, element
-from witnesstree.proof.encoding import ENTRY, ENTRY_FORMAT, row_entry
+from witnesstree.proof.encoding import ENTRY, ENTRY_FORMAT, OP_AT, row_entry
 from witnesstree.proof.merkle import leaf_hash, tree_root
 from witnesstree.proof.ownermap import EMPTY, update_map
 from witnesstree.proof.seal import make_seal, verify_seal
@@ -26,8 +26,6 @@ from witnesstree.types.wire import decode
 T = TypeVar("T")
 MAX_PROBLEMS = 1000
 OWNER_BYTES = 16
-_OP_AT = 17
-"""Where an encoded log entry holds its operation."""
 Progress = Callable[[int, int], None]
 
 
@@ -178,12 +176,12 @@ def _check_coverage(entries: dict[int, bytes], tally: Tally) -> None:
         tally.gone.update(range(first, last + 1))
     for seq in sorted(tally.forged):
         entry = entries.get(seq)
-        if entry is None or entry[_OP_AT] == Op.COMMIT or seq in tally.gone:
+        if entry is None or entry[OP_AT] == Op.COMMIT or seq in tally.gone:
             tally.add("row_planted", f"row {seq}", "a forged row stands where none was written; run 'wtree repair'")
         else:
             tally.add("row_altered", f"row {seq}", "this row is not what was written there; restore it from a backup")
     for seq, entry in entries.items():
-        if entry[_OP_AT] != Op.COMMIT and seq not in tally.at and seq not in tally.gone and seq not in tally.forged:
+        if entry[OP_AT] != Op.COMMIT and seq not in tally.at and seq not in tally.gone and seq not in tally.forged:
             tally.add("row_missing", f"row {seq}", "the row that the log speaks of is missing; restore it from a backup")
     for seq in sorted(tally.at & tally.gone):
         tally.add("row_resurrected", f"row {seq}", "a row that was erased is back; run 'wtree repair'")

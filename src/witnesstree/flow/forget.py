@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from witnesstree.anchors.state import PendingErasure, StateFolder
 from witnesstree.errors import Error, InputError, NotFoundError, StoreError
+from witnesstree.flow.audit import system_record
 from witnesstree.flow.ingest import mark_of
 from witnesstree.flow.recall import fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
@@ -22,7 +23,7 @@ from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import ErasureReceipt, memo_fields
 from witnesstree.types.tombstone import read_tombstone, write_tombstone
-from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
+from witnesstree.types.trust import Kind, Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def forget(
             more, ranges = read_tombstone(payload)
             marks += more
             seqs += [seq for first, last in ranges for seq in range(first, last + 1)] + [facts.seq]
-        stone = _tombstone(principal, marks, seqs, at=transaction.at, anonymous=choice.everything)
+        stone = tombstone("" if choice.everything else principal.actor, marks, seqs, at=transaction.at)
         transaction.erase(owner, [(facts.seq, facts.seal) for facts in [*rows, *(facts for facts, _ in old)]])
         position = transaction.put(owner, stone)
         return rows, position, transaction.entry_at(position)
@@ -127,21 +128,10 @@ def _tombstones(reading: Reading, view: View) -> list[tuple[RowFacts, bytes]]:
     return [(facts, fetch_record(reading, view, facts).payload) for facts in found]
 
 
-def _tombstone(principal: Principal, marks: list[bytes], seqs: list[int], *, at: int, anonymous: bool) -> Record:
-    return Record(
-        id=secrets.token_bytes(16),
-        version=1,
-        kind=Kind.TOMBSTONE,
-        role=Role.NONE,
-        authority=Authority.NONE,
-        trust=Trust.CANDIDATE,
-        status=Status.ACTIVE,
-        op=Op.FORGET,
-        recorded_at=at,
-        salt=secrets.token_bytes(16),
-        actor="" if anonymous else principal.actor,
-        payload=write_tombstone(marks, seqs),
-    )
+def tombstone(actor: str, marks: Iterable[bytes], seqs: Iterable[int], *, at: int) -> Record:
+    """Return the bookkeeping row that takes the place of erased rows: their marks, their positions, and who erased them."""
+    stone = system_record(Op.FORGET, write_tombstone(marks, seqs), at=at)
+    return stone.with_changes(kind=Kind.TOMBSTONE, actor=actor)
 
 
 def finish_scrub(store: VerifiedStore, state: StateFolder | None) -> bool:

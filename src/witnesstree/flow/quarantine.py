@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from witnesstree.errors import LogError
 from witnesstree.flow.head import TrustedHead
+from witnesstree.proof.encoding import OP_AT
 from witnesstree.proof.keys import StoreKeys
 from witnesstree.proof.merkle import leaf_hash, tree_root
 from witnesstree.proof.seal import make_seal
@@ -13,7 +14,6 @@ from witnesstree.types.tombstone import read_tombstone
 from witnesstree.types.trust import Kind, Op
 from witnesstree.types.wire import decode
 
-_OP_AT = 17
 _HARMLESS = (Op.COMMIT, Op.ADD)
 """Entries whose missing row can't be a correction, withdrawal or erasure of another one."""
 
@@ -38,5 +38,5 @@ def horizon(keys: StoreKeys, snapshot: Snapshot, trusted: TrustedHead) -> int:
         if audit_facts(row.content).kind == Kind.TOMBSTONE:
             for first, last in read_tombstone(decode(row.content).payload)[1]:
                 explained.update(range(first, last + 1))
-    unexplained = (seq for seq, entry in enumerate(entries) if entry[_OP_AT] not in _HARMLESS and seq not in explained)
+    unexplained = (seq for seq, entry in enumerate(entries) if entry[OP_AT] not in _HARMLESS and seq not in explained)
     return max(unexplained, default=-1)

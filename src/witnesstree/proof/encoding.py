@@ -17,6 +17,8 @@ from witnesstree.types.trust import Op
 ENTRY_FORMAT: Final = 1
 ENTRY: Final = struct.Struct(">BQqB32s32s32s32s32s")
 ZERO: Final = bytes(32)
+OP_AT: Final = 17
+"""Where an encoded entry holds its operation."""
 
 _sha256 = hashlib.sha256
 

@@ -14,7 +14,6 @@ from witnesstree.types.record import SealedRecord
 
 ALGORITHM: Final = b"\x01"
 DOMAIN: Final = b"\x01wt/seal\x00"
-SEAL_BYTES: Final = 33
 
 _PLACE: Final = struct.Struct(">qI")
 

@@ -46,11 +46,6 @@ def micros_of(instant: datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-def to_datetime(at: int | None) -> datetime | None:
-    """Return the aware UTC datetime of microseconds since 1970."""
-    return None if at is None else _EPOCH + timedelta(microseconds=at)
-
-
 def to_iso(at: int | None) -> str | None:
     """Return the one text form of an instant: ISO-8601, UTC, ``Z``; microseconds only when there are any."""
     if at is None:
