@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hmac
-import mmap
 import os
 import struct
 import threading
@@ -53,37 +52,24 @@ class FileAnchor:
                 self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             except OSError:
                 raise StoreError(f"the anchor {path} can't be opened: {error.strerror}", reason="anchor_failed") from error
-        self._pages = self._map()
-
-    def _map(self) -> mmap.mmap | None:
-        """Return the file's bytes as shared memory, so that a look at it needs no system call; None where that is impossible."""
-        try:
-            if os.fstat(self._file).st_size < 2 * SLOT_BYTES:
-                os.ftruncate(self._file, 2 * SLOT_BYTES)
-            return mmap.mmap(self._file, 2 * SLOT_BYTES, access=mmap.ACCESS_READ)
-        except (OSError, ValueError):
-            return None
 
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""
         try:
-            seen = self._seen
-            if self._pages is not None and self._pages[:] == seen[0]:
-                return self._newest(seen[1])
-            with self._threads:
-                return self._newest(self._slots())
-        except (OSError, ValueError) as error:
-            raise StoreError(f"the anchor {self.path} can't be read: {error}", reason="anchor_failed") from error
+            return self._newest(self._slots())
+        except OSError as error:
+            raise StoreError(f"the anchor {self.path} can't be read: {error.strerror}", reason="anchor_failed") from error
 
     def _slots(self) -> list[AnchorState | None]:
         """Return both slots; bytes that were seen before are not decoded again."""
-        data = os.pread(self._file, 2 * SLOT_BYTES, 0) if self._pages is None else self._pages[:]
-        if data != self._seen[0]:
+        data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+        seen, slots = self._seen
+        if data != seen:
             slots = [self._decode(data[:SLOT_BYTES]), self._decode(data[SLOT_BYTES:])]
             if data.strip(b"\x00") and slots == [None, None]:
                 raise LogError(f"the anchor {self.path} is damaged; run 'wtree doctor'", reason="anchor_invalid")
             self._seen = (data, slots)
-        return self._seen[1]
+        return slots
 
     @staticmethod
     def _newest(slots: list[AnchorState | None]) -> AnchorState | None:
@@ -182,7 +168,5 @@ class FileAnchor:
                 return
             if self._dirty:
                 self._sync()
-            if self._pages is not None:
-                self._pages.close()
             os.close(self._file)
             self._file = -1
