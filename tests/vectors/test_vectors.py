@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from witnesstree.proof import merkle, ownermap
 from witnesstree.proof.digest import Leaf, decode_leaf, element
 from witnesstree.proof.encoding import decode_entry
 from witnesstree.proof.keys import MasterKey, StoreKeys
+from witnesstree.proof.mac import hmac_sha256
 from witnesstree.proof.receipt import verify_proof, verify_receipt
 from witnesstree.proof.seal import make_seal, verify_seal
 from witnesstree.types.record import Record, SealedRecord, Span
@@ -382,17 +384,17 @@ def test_an_anchor_slot_is_written_and_read_as_the_spec_says(tmp_path: Path):
     body += bytes([len(state.frontier)]) + b"".join(state.frontier)
     slot = (body + from_spec.hmac.digest(HEX(case["key"]), body, "sha256")).ljust(case["slot_bytes"], b"\x00")
     assert slot.rstrip(b"\x00").hex() == case["slot"]
-    anchor = FileAnchor(tmp_path / "a.anchor", HEX(case["key"]), HEX(case["store_id"]))
+    anchor = FileAnchor(tmp_path / "a.anchor", partial(hmac_sha256, HEX(case["key"])), HEX(case["store_id"]))
     anchor.advance(state)
     anchor.close()
     assert (tmp_path / "a.anchor").read_bytes() == slot + bytes(case["slot_bytes"])
     for name, data in (("first", slot), ("second", bytes(case["slot_bytes"]) + slot)):
         (tmp_path / name).write_bytes(data)
-        read = FileAnchor(tmp_path / name, HEX(case["key"]), HEX(case["store_id"]))
+        read = FileAnchor(tmp_path / name, partial(hmac_sha256, HEX(case["key"])), HEX(case["store_id"]))
         assert read.read() == state
         read.close()
     (tmp_path / "bad").write_bytes(bytes([slot[0] ^ 1]) + slot[1:])
-    damaged = FileAnchor(tmp_path / "bad", HEX(case["key"]), HEX(case["store_id"]))
+    damaged = FileAnchor(tmp_path / "bad", partial(hmac_sha256, HEX(case["key"])), HEX(case["store_id"]))
     with pytest.raises(LogError):
         damaged.read()
     damaged.close()

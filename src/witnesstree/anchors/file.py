@@ -7,7 +7,7 @@ import hmac
 import os
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -27,19 +27,19 @@ class FileAnchor:
     Two slots of 2 KiB each: a writer overwrites the older one, so that a torn write leaves the other.
     """
 
-    def __init__(self, path: Path, key: bytes, store_id: bytes) -> None:
+    def __init__(self, path: Path, mac: Callable[[bytes], bytes], store_id: bytes) -> None:
         """Open or make the file.
 
         Args:
             path: the file.
-            key: 32-byte MAC key.
+            mac: gives the 32-byte MAC of a slot; the key stays with the caller.
             store_id: 16 bytes.
 
         Raises:
             StoreError: it can't be opened.
         """
         self.path = path
-        self._key = key
+        self._mac = mac
         self._store_id = store_id
         self._dirty = False
         self._timer: threading.Timer | None = None
@@ -87,7 +87,7 @@ class FileAnchor:
         body, mac = slot[:end], slot[end : end + 32]
         if magic != MAGIC or store_id != self._store_id:
             return None
-        if not hmac.compare_digest(mac, hmac.digest(self._key, body, "sha256")):
+        if not hmac.compare_digest(mac, self._mac(body)):
             return None
         peaks = tuple(body[i : i + 32] for i in range(_HEADER.size, end, 32))
         return AnchorState(size, root, peaks)
@@ -95,7 +95,7 @@ class FileAnchor:
     def _encode(self, state: AnchorState) -> bytes:
         head = _HEADER.pack(MAGIC, self._store_id, state.size, state.root, len(state.frontier))
         body = head + b"".join(state.frontier)
-        return (body + hmac.digest(self._key, body, "sha256")).ljust(SLOT_BYTES, b"\x00")
+        return (body + self._mac(body)).ljust(SLOT_BYTES, b"\x00")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -7,7 +7,6 @@ each erasure, so that older cache files, on any machine, can't be read any more.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import secrets
 from pathlib import Path
@@ -21,6 +20,7 @@ from witnesstree.errors import StoreError
 from witnesstree.flow.view import View
 from witnesstree.proof.digest import Leaf
 from witnesstree.proof.keys import StoreKeys
+from witnesstree.proof.mac import hmac_sha256
 from witnesstree.types.limits import CACHE_MIN_ROWS
 
 MAGIC: Final = b"WTC1"
@@ -36,10 +36,10 @@ class ViewCache:
         self._keys = keys
 
     def _path(self, owner: bytes) -> Path:
-        return self._folder / f"{hmac.digest(self._keys.cache, owner, 'sha256')[:16].hex()}.view"
+        return self._folder / f"{hmac_sha256(self._keys.cache, owner)[:16].hex()}.view"
 
     def _key(self, epoch: bytes) -> bytes:
-        return hmac.digest(self._keys.cache, b"epoch" + epoch, "sha256")
+        return hmac_sha256(self._keys.cache, b"epoch" + epoch)
 
     def load(self, leaf: Leaf, *, quarantine: bool) -> View | None:
         """Return the cached view of an owner, or None if there is none that can be opened under the leaf's epoch."""

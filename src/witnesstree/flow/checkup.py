@@ -170,7 +170,7 @@ def _check_anchor(store: Store, home: Home, keys: StoreKeys, trusted: TrustedHea
             return Check("anchor", True, "none yet; it is made when the store is used first")
         return Check("anchor", False, f"the anchor {path} is missing, so a rollback could not be seen", accept)
     try:
-        anchor = FileAnchor(path, keys.anchor, keys.store_id)
+        anchor = FileAnchor(path, keys.anchor_mac, keys.store_id)
         try:
             known = anchor.read()
         finally:
@@ -251,7 +251,7 @@ def accept_head(url: str, home: Home, *, size: int, root: str, clock: Clock) -> 
         erased, _ = store.write(build)
         with store.reading() as reading:
             state = reading.trusted.state
-        anchor = FileAnchor(home.state.anchor_path(store.keys.store_id), store.keys.anchor, store.keys.store_id)
+        anchor = FileAnchor(home.state.anchor_path(store.keys.store_id), store.keys.anchor_mac, store.keys.store_id)
         anchor.replace(state)
         anchor.close()
         if erased:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from witnesstree.flow.recall import fetch_record, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
+from witnesstree.proof.mac import hmac_sha256
 from witnesstree.rules.authority import authority_of_correction, authority_of_turn
 from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, decide, status_at_birth
 from witnesstree.types.limits import MAX_BATCH, MAX_BATCH_BYTES
@@ -137,7 +137,7 @@ def fingerprint_of(arrival: Arrival, message: CheckedMessage) -> bytes:
 
 def mark_of(store: VerifiedStore, value: bytes) -> bytes:
     """Return the 16-byte keyed mark by which an erased id or fingerprint is remembered."""
-    return hmac.digest(store.keys.tombstone, value, "sha256")[:16]
+    return hmac_sha256(store.keys.tombstone, value)[:16]
 
 
 def _turn(arrival: Arrival, message: CheckedMessage, fingerprint: bytes, *, at: int) -> Record:

@@ -116,7 +116,7 @@ def _create(url: str, home: Home, clock: Clock) -> None:
 
 def settle(url: str, home: Home, store_id: bytes, head: TrustedHead) -> None:
     """Remember a new store: first its head in an anchor, then its id at its place."""
-    anchor = FileAnchor(home.state.anchor_path(store_id), StoreKeys.derive(home.keyring.load(), store_id).anchor, store_id)
+    anchor = FileAnchor(home.state.anchor_path(store_id), StoreKeys.derive(home.keyring.load(), store_id).anchor_mac, store_id)
     anchor.advance(head.state)
     anchor.close()
     home.state.pin(place_of(url), store_id)
@@ -231,7 +231,7 @@ def _anchor(home: Home, store: Store, master: MasterKey, store_id: bytes, *, is_
             f"the anchor {path} is missing, so a rollback could not be seen; put it back or run 'wtree doctor'",
             reason="anchor_missing",
         )
-    anchor = FileAnchor(path, keys.anchor, store_id)
+    anchor = FileAnchor(path, keys.anchor_mac, store_id)
     if is_pinned and anchor.read() is None:
         anchor.close()
         raise LogError(

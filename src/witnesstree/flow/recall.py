@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hmac
 import json
 import re
 import secrets
@@ -21,6 +20,7 @@ from witnesstree.errors import InputError, NotFoundError, SealError
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.encoding import commit_to
+from witnesstree.proof.mac import hmac_sha256
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
 from witnesstree.rules.fence import fence, inert
 from witnesstree.rules.policy import Filter, Where, is_match, version_as_of
@@ -246,7 +246,7 @@ def open_trace(store: VerifiedStore, token: object) -> tuple[str, str, int, list
 
 
 def _trace_cipher(store: VerifiedStore) -> AESGCM:
-    return AESGCM(hmac.digest(store.keys.cache, b"trace", "sha256"))
+    return AESGCM(hmac_sha256(store.keys.cache, b"trace"))
 
 
 def make_context(

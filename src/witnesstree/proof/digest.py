@@ -7,13 +7,13 @@ sums of visible elements can be forged by a generalised birthday search.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import struct
 from dataclasses import dataclass, replace
 from typing import Final
 
 from witnesstree.errors import LogError
 from witnesstree.proof.keys import StoreKeys
+from witnesstree.proof.mac import hmac_sha256
 
 MODULUS: Final = 1 << 256
 LEAF: Final = struct.Struct(">B16sQQ16s32s16s")
@@ -55,7 +55,7 @@ class Leaf:
 
     def _mask(self, keys: StoreKeys) -> int:
         label = self.owner + self.last_seq.to_bytes(8, "big") + self.count.to_bytes(8, "big") + self.nonce
-        return _from_bytes(hmac.digest(keys.mask, label, "sha256"), "big")
+        return _from_bytes(hmac_sha256(keys.mask, label), "big")
 
     def moved(self, *, added: list[int], removed: list[int], last_seq: int, nonce: bytes, epoch: bytes = b"") -> Leaf:
         """Return the leaf after rows with these elements came and went."""

@@ -6,7 +6,6 @@ one purpose in one store (RFC 5869). The signer is independent of the root secre
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from witnesstree.errors import AccessError, PackError
+from witnesstree.proof.mac import hmac_sha256
 
 
 def hkdf(secret: bytes, info: str, salt: bytes = b"") -> bytes:
@@ -125,4 +125,8 @@ class StoreKeys:
 
     def owner_key(self, partition: str) -> bytes:
         """Return the 16-byte keyed name under which a partition's rows are stored; it reveals nothing without the key."""
-        return hmac.digest(self.owner, partition.encode(), "sha256")[:16]
+        return hmac_sha256(self.owner, partition.encode())[:16]
+
+    def anchor_mac(self, slot: bytes) -> bytes:
+        """Return the 32-byte MAC of what an anchor remembers."""
+        return hmac_sha256(self.anchor, slot)
