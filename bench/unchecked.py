@@ -56,8 +56,12 @@ def _twin(function: Any, **replaced: Any) -> Any:
     return twin
 
 
+class _Fetching(recall.Fetching):
+    record = _twin(recall.Fetching.record, fetch_record=_fetch)
+
+
 _recall = SimpleNamespace(**vars(recall))
-_recall.search = _twin(recall.search, fetch_record=_fetch)
+_recall.search = _twin(recall.search, Fetching=_Fetching)
 _recall.get = _twin(recall.get, fetch_record=_fetch)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
-from witnesstree.errors import SealError
-from witnesstree.flow.recall import Question, fetch_record, integrity_of, make_trace, ranked, visible_to
+from witnesstree.flow.recall import Fetching, Question, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.rules.citation import Quote, best_quote, read_question
 from witnesstree.types.instant import to_iso
 from witnesstree.types.record import Record
-from witnesstree.types.result import Answer, Citation, memo_fields
+from witnesstree.types.result import Answer, Citation
 from witnesstree.types.trust import name_of
 
 CONSIDERED = 50
@@ -31,21 +30,15 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         view = reading.view(question.principal.partition)
         weight = view.words.weight_of(visible_to(view, question.filter))
         known = view.words.vocabulary.__contains__
-        withheld = view.withheld
+        fetching = Fetching(reading, view, question.where)
         for _, facts in islice(ranked(view, asked.topics, question.filter), CONSIDERED):
-            try:
-                record = fetch_record(reading, view, facts)
-            except SealError:
-                if not store.quarantine:
-                    raise
-                withheld += 1
-                continue
-            if question.where is not None and not question.where(memo_fields(record)):
+            record = fetching.record(facts)
+            if record is None:
                 continue
             found = best_quote(asked, record.text, weight, known=known)
             if found is not None and (best is None or (found[0], record.authority) > best[0]):
                 best = (found[0], record.authority), record, found[1]
-        size = reading.trusted.size
+        size, withheld = reading.trusted.size, fetching.withheld
     integrity = integrity_of(store, withheld)
     if best is None:
         return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld)

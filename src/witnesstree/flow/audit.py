@@ -18,7 +18,9 @@ from witnesstree.types.result import AuditReport, Problem
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 from witnesstree.types.wire import encode
 
-_REPAIRABLE = frozenset({"derived_damaged", "map_altered", "owner_incomplete", "owner_unknown", "row_planted", "row_resurrected"})
+_REPAIRABLE = frozenset(
+    {"derived_damaged", "log_planted", "map_altered", "owner_incomplete", "owner_unknown", "row_planted", "row_resurrected"}
+)
 """Findings behind which nothing that was written is lost: log and content give all of it again."""
 
 

@@ -103,8 +103,9 @@ def _check_log(snapshot: Snapshot, trusted: TrustedHead | None, tally: Tally) ->
     stored = snapshot.log_positions()
     size = trusted.size if trusted is not None else stored
     entries: dict[int, bytes] = {}
-    expected = 0
-    for data in snapshot.entries(0, max(size, stored) + 1):
+    expected = found = 0
+    for data in snapshot.entries(0, size):
+        found += 1
         seq = int.from_bytes(data[1:9], "big") if len(data) == ENTRY.size else -1
         if seq < expected or data[:1] != bytes([ENTRY_FORMAT]):
             tally.add("log_altered", f"entry {expected}", "a log entry is in a wrong place or of an unknown format")
@@ -114,8 +115,11 @@ def _check_log(snapshot: Snapshot, trusted: TrustedHead | None, tally: Tally) ->
             tally.add("log_cut", f"entry {expected}", "a log entry is missing; restore a backup")
         entries[seq] = data
         expected = seq + 1
-    if stored != size or len(entries) != size:
-        tally.add("log_cut", "log", f"the log has {len(entries)} good entries of {stored} stored; {size} were signed")
+    if stored > found:
+        extra = stored - found
+        tally.add("log_planted", "log", f"{extra} log entries stand where none was signed; run 'wtree repair'")
+    if len(entries) != size:
+        tally.add("log_cut", "log", f"the log has {len(entries)} good entries; {size} were signed")
     elif trusted is not None and tree_root([leaf_hash(entries[i]) for i in range(size)]) != trusted.state.root:
         tally.add("log_altered", "log", "a log entry was altered: the entries do not give the signed root")
     return entries

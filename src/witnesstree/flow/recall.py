@@ -7,7 +7,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
@@ -122,6 +122,32 @@ def fetch_record(reading: Reading, view: View, facts: RowFacts) -> Record:
     return decode(view.sealer.verify(row, facts.seal).content)
 
 
+class Fetching:
+    """Fetches the full records behind rows of a view; in quarantine mode it counts those it withholds instead of raising."""
+
+    def __init__(self, reading: Reading, view: View, where: Where | None) -> None:
+        """Begin one read."""
+        self.withheld = view.withheld
+        self._reading = reading
+        self._view = view
+        self._where = where
+
+    def record(self, facts: RowFacts) -> Record | None:
+        """Return a row's record, or None if it is withheld or ``where`` does not want it.
+
+        Raises:
+            SealError: it does not verify, and this store is not in quarantine mode.
+        """
+        try:
+            record = fetch_record(self._reading, self._view, facts)
+        except SealError:
+            if not self._reading.store.quarantine:
+                raise
+            self.withheld += 1
+            return None
+        return record if self._where is None or self._where(memo_fields(record)) else None
+
+
 def select(view: View, wanted: Filter) -> Iterator[RowFacts]:
     """Yield the versions of memories that a filter asks for."""
     if not wanted.travels:
@@ -145,25 +171,19 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
     terms = list(dict.fromkeys(terms_of(question.query)))[:MAX_QUERY_TERMS]
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
+        fetching = Fetching(reading, view, question.where)
         found: list[tuple[float, Record]] = []
-        withheld = view.withheld
         if terms:
             for score, facts in ranked(view, terms, question.filter):
-                try:
-                    record = fetch_record(reading, view, facts)
-                except SealError:
-                    if not store.quarantine:
-                        raise
-                    withheld += 1
-                    continue
-                if question.where is None or question.where(memo_fields(record)):
+                record = fetching.record(facts)
+                if record is not None:
                     found.append((score, record))
                 if len(found) >= question.k:
                     break
         hits = tuple(
             Hit(**memo_fields(record), score=round(score, 6), signals={"words": round(score, 6)}) for score, record in found
         )
-        size = reading.trusted.size
+        size, withheld = reading.trusted.size, fetching.withheld
     return SearchResult(
         hits=hits,
         verified_through=size,
@@ -367,7 +387,7 @@ def list_page(store: VerifiedStore, request: Listing) -> Page:
         view = reading.view(request.principal.partition)
         items: list[Memo] = []
         last = request.after
-        withheld = view.withheld
+        fetching = Fetching(reading, view, request.where)
         more = False
         for facts in select(view, request.filter):
             first_seq = view.first_seq(facts)
@@ -378,20 +398,9 @@ def list_page(store: VerifiedStore, request: Listing) -> Page:
             if len(items) >= request.limit:
                 more = True
                 break
-            try:
-                memo = Memo(**memo_fields(fetch_record(reading, view, facts)))
-            except SealError:
-                if not store.quarantine:
-                    raise
-                withheld += 1
-                continue
-            if request.where is None or request.where(memo_fields_of(memo)):
-                items.append(memo)
+            record = fetching.record(facts)
+            if record is not None:
+                items.append(Memo(**memo_fields(record)))
                 last = first_seq
     cursor = base64.urlsafe_b64encode(f"after:{last}".encode()).decode() if more else None
-    return Page(tuple(items), cursor, integrity_of(store, withheld), withheld)
-
-
-def memo_fields_of(memo: Memo) -> dict[str, object]:
-    """Return a memo's fields as ``where`` sees them."""
-    return {field.name: getattr(memo, field.name) for field in fields(memo)}
+    return Page(tuple(items), cursor, integrity_of(store, fetching.withheld), fetching.withheld)

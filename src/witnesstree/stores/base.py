@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from witnesstree.errors import LogError
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.record import SealedRecord
 
@@ -60,6 +61,7 @@ class WriteSnapshot(Snapshot, Protocol):
 
         Raises:
             ConflictError: the head is no longer ``batch.expected``; nothing is written, read again and retry.
+            LogError: a log entry or row stands where the batch's go (reason ``place_taken``); nothing is overwritten.
             StoreError: full, read-only or unreachable; nothing is written.
         """
 
@@ -109,3 +111,11 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release everything; closing twice is allowed."""
+
+
+def place_taken(place: str) -> LogError:
+    """Return the error of an append that finds a log entry or row where nothing was signed (edit-I7)."""
+    return LogError(
+        f"{place}: something was planted where the next log entry goes; run 'wtree audit', then 'wtree repair'",
+        reason="place_taken",
+    )

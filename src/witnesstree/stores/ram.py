@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from witnesstree.errors import ConflictError, LogError, UnsupportedError
+from witnesstree.stores.base import place_taken
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.record import SealedRecord
 
@@ -82,11 +83,15 @@ class RamSnapshot:
         if state.head != batch.expected:
             raise ConflictError("the store's head has moved on; read again and retry", reason="head_moved")
         if batch.reset:
+            first = batch.entries[0][0]
+            state.log = {seq: entry for seq, entry in state.log.items() if 0 <= seq < first}
             state.rows.clear()
             state.leaves.clear()
             state.nodes.clear()
         for seq in batch.erased:
             state.rows.pop(seq, None)
+        if any(seq in state.log for seq, _ in batch.entries) or any(row.seq in state.rows for row in batch.rows):
+            raise place_taken("this memory")
         state.log.update(batch.entries)
         state.rows.update({row.seq: row for row in batch.rows})
         state.leaves.update(batch.leaves)

@@ -26,6 +26,7 @@ from witnesstree.errors import (
 )
 from witnesstree.stores import sqlite_queries as queries
 from witnesstree.stores import sqlite_schema as schema
+from witnesstree.stores.base import place_taken
 from witnesstree.stores.sqlite_connection import begin, harden
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
@@ -108,7 +109,10 @@ class SqliteSnapshot:
         """Apply one batch inside the open transaction."""
         if self.head() != batch.expected:
             raise ConflictError("the store's head has moved on; read again and retry", reason="head_moved")
-        apply_batch(self._run, batch)
+        try:
+            apply_batch(self._run, batch)
+        except apsw.ConstraintError as error:
+            raise place_taken("the store") from error
 
 
 def apply_batch(run: Any, batch: Batch) -> None:
@@ -116,6 +120,7 @@ def apply_batch(run: Any, batch: Batch) -> None:
     if batch.reset:
         for table in ("memory", "leaf", "node"):
             run(f"DELETE FROM {table}")  # noqa: S608  the names are the three above
+        run("DELETE FROM log WHERE seq < 0 OR seq >= ?", (batch.entries[0][0],))
     for seq in batch.erased:
         run("DELETE FROM memory WHERE seq = ?", (seq,))
     for first, second in itertools.zip_longest(batch.entries[::2], batch.entries[1::2]):
@@ -177,7 +182,7 @@ def check_file(path: Path) -> int:
         UnsupportedError: made by a newer version of this program.
         LogError: a link, or a planted rollback journal.
     """
-    _refuse_links(path)
+    _refuse_planted(path)
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is a folder or no regular file; name a file", reason="foreign_file")
     with _translated(str(path)), path.open("rb") as file:
@@ -195,10 +200,13 @@ def check_file(path: Path) -> int:
     return found
 
 
-def _refuse_links(path: Path) -> None:
+def _refuse_planted(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
-        if os.path.islink(f"{path}{suffix}"):
-            raise LogError(f"{path}{suffix} is a symbolic link; a store is never opened through one", reason="symlink")
+        name = f"{path}{suffix}"
+        if os.path.islink(name):
+            raise LogError(f"{name} is a symbolic link; a store is never opened through one", reason="symlink")
+        if suffix and os.path.lexists(name) and not os.path.isfile(name):
+            raise LogError(f"{name} is no regular file; look at it, then remove it", reason="planted_journal")
     if os.path.lexists(f"{path}-journal"):
         raise LogError(f"{path}-journal does not belong there; look at it, then remove it", reason="planted_journal")
 
@@ -326,7 +334,7 @@ class SqliteStore:
             token: tuple[int, ...] = (main.st_ctime_ns, main.st_size)
         else:
             if self._wal_identity is None:
-                _refuse_links(self.path)
+                _refuse_planted(self.path)
                 self._wal_identity = (wal.st_dev, wal.st_ino)
             elif self._wal_identity != (wal.st_dev, wal.st_ino) and not self._is_frozen:
                 raise self._replaced("has another write-ahead log")

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
-from witnesstree.errors import ConflictError
+from witnesstree.errors import ConflictError, LogError
 from witnesstree.stores.base import Snapshot, Store
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.record import SealedRecord
@@ -172,6 +173,20 @@ class StoreContract:
             assert [row.seq for row in snapshot.all_rows()] == [2]
             assert list(snapshot.leaves()) == [(OTHER, b"x")] and list(snapshot.nodes()) == [(b"", b"y")]
             assert snapshot.log_positions() == 3
+        store.close()
+
+    def test_append_never_overwrites_what_stands_where_nothing_was_signed(self) -> None:
+        """A taken position, of an entry or of a row, is refused, and a reset clears it away."""
+        store = self.create(batch(0))
+        stray = (2, b"stray")
+        self._append(store, replace(batch(1), entries=[*batch(1).entries, stray]))
+        before = seen(store)
+        _raises(LogError, lambda: self._append(store, batch(2)))
+        _raises(LogError, lambda: self._append(store, replace(batch(2), entries=[(9, b"x")], rows=batch(1).rows)))
+        assert seen(store) == before
+        self._append(store, batch(2, reset=True))
+        with store.read() as snapshot:
+            assert snapshot.log_positions() == 3 and list(snapshot.entries(2, 3)) != [stray[1]]
         store.close()
 
     def test_snapshot_stands_still_while_another_object_writes(self) -> None:

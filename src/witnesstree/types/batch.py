@@ -35,7 +35,8 @@ class Batch:
         erased: positions of rows whose bytes must go.
         leaves: owner key → encoded leaf, to be put.
         nodes: owner-map path → node, to be put.
-        reset: drop every row, leaf and node first (only a key rotation and a repair do this); the log is kept.
+        reset: drop every row, leaf and node first (only a key rotation and a repair do this); the log is kept, except what stands
+            at or beyond the batch's first position or below zero, where none was ever signed.
     """
 
     expected: Head
