@@ -32,7 +32,7 @@ class _UncheckedStore(VerifiedStore):
 
 @contextmanager
 def _transaction(store: Any) -> Iterator[sqlite.SqliteSnapshot]:
-    with store._read_lock, sqlite._translated(store.place):
+    with store._read_lock, sqlite.translated(store.place):
         reader = store._reader
         reader.execute("BEGIN")
         try:

@@ -145,11 +145,12 @@ STORE_EDITS: dict[str, Edit] = {
         " seal = (SELECT seal FROM t WHERE t.seq = 9 - memory.seq) WHERE seq IN (4, 5)",
     ),
     "T-C5 forged row at the end": sql(
-        "INSERT INTO memory SELECT (SELECT max(seq) + 1 FROM log), owner, content, seal FROM memory WHERE seq = 4"
+        "INSERT INTO memory SELECT (SELECT max(seq) + 1 FROM log), owner, content, seal, vector FROM memory WHERE seq = 4"
     ),
-    "T-C5 forged row at a free place": sql("INSERT INTO memory SELECT 3, owner, content, seal FROM memory WHERE seq = 4"),
+    "T-C5 forged row at a free place": sql("INSERT INTO memory SELECT 3, owner, content, seal, vector FROM memory WHERE seq = 4"),
     "T-C5 forged row with changed words": sql(
-        "INSERT INTO memory SELECT 1000000, owner, CAST(replace(content, 'DE89', 'XX00') AS BLOB), seal FROM memory WHERE seq = 4"
+        "INSERT INTO memory SELECT 1000000, owner, CAST(replace(content, 'DE89', 'XX00') AS BLOB), seal, vector"
+        " FROM memory WHERE seq = 4"
     ),
     "T-C6 another owner's row moved here": sql(
         "UPDATE memory SET owner = (SELECT owner FROM memory WHERE seq = 4) WHERE seq = (SELECT max(seq)"

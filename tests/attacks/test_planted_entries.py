@@ -1,4 +1,4 @@
-"""Something stands where the next log entry or row will go (edit-I7): writes refuse by name, reads go on, repair clears it."""
+"""Something stands where the next entry or row will go (edit-I7, T-C5): writes refuse by name, reads go on, repair clears it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_planted_row_at_the_next_place_is_named_and_repaired(store: Path) -> Non
     """A forged row ahead of the log blocks no read and is cleared by repair."""
     with Memory.open(str(store), user="alice") as memory:
         size = memory.audit().size
-        plant(store, "INSERT INTO memory (seq, owner, content, seal) VALUES (?, x'01', x'02', x'03')", size)
+        plant(store, "INSERT INTO memory (seq, owner, content, seal, vector) VALUES (?, x'01', x'02', x'03', x'')", size)
         assert len(memory.search("coffee").hits) == 1
         with pytest.raises(IntegrityError) as caught:
             memory.add("I like water.")

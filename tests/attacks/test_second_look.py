@@ -88,7 +88,7 @@ def test_quarantine_brings_no_erased_row_back(tmp_path: Path) -> None:
     edit(
         path,
         "UPDATE memory SET content = zeroblob(9) WHERE seq = (SELECT max(seq) FROM memory)",
-        f"INSERT INTO memory VALUES ({seq}, x'{owner.hex()}', x'{content.hex()}', x'{seal.hex()}')",
+        f"INSERT INTO memory VALUES ({seq}, x'{owner.hex()}', x'{content.hex()}', x'{seal.hex()}', x'')",
     )
     with Memory.open(path, user="ana", on_tamper="quarantine") as memory:
         assert not memory.search("kwyjibo").hits

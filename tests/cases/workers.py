@@ -332,7 +332,7 @@ def die_in_create(path: str, step: str) -> None:
     from witnesstree.stores import sqlite
 
     if step == "before_publish":
-        sqlite._publish = lambda draft, target: os._exit(9)
+        sqlite.publish = lambda draft, target: os._exit(9)
     elif step == "before_anchor":
         opening.settle = lambda *arguments: os._exit(9)
     else:

@@ -87,9 +87,9 @@ def tombstone(marks: list[bytes], positions: list[int]) -> bytes:
     return out
 
 
-def seal(key: bytes, store_id: bytes, owner: bytes, seq: int, content: bytes) -> bytes:
+def seal(key: bytes, store_id: bytes, owner: bytes, seq: int, content: bytes, vector: bytes) -> bytes:
     """record.md, Seal."""
-    sealed = b"\x01wt/seal\x00" + store_id + owner + struct.pack(">Q", seq) + struct.pack(">I", len(content)) + content
+    sealed = b"\x01wt/seal\x00" + store_id + owner + struct.pack(">Q", seq) + struct.pack(">I", len(content)) + content + vector
     return b"\x01" + hmac.digest(key, sealed, "sha256")
 
 

@@ -38,6 +38,7 @@ SIGNER = SeedSigner(hkdf(ENTROPY, "signer"))
 ORIGIN = notes.origin_of(STORE_ID)
 NOON = 1_796_040_000_000_000
 """2026-11-30T12:00:00Z in microseconds."""
+VECTOR = b"\x07local-1" + struct.pack(">f", 1 / 127) + bytes([127, 0, 129, 1])
 PARTITIONS = ("user:alice", "user:Alice", "user:zoë", "system")
 
 
@@ -284,32 +285,39 @@ def seal_vectors() -> dict[str, Any]:
     content = encode(plain_record())
     seal = make_seal(KEYS, owner, 2, content)
     sealed = []
-    for name, seq, data in (
-        ("first row", 2, content),
-        ("the same bytes in another place", 3, content),
-        ("every field", 2**40, encode(full_record())),
+    for name, seq, data, vector in (
+        ("first row", 2, content, b""),
+        ("the same bytes in another place", 3, content, b""),
+        ("every field", 2**40, encode(full_record()), b""),
+        ("with a vector", 2, content, VECTOR),
     ):
-        made = make_seal(KEYS, owner, seq, data)
+        made = make_seal(KEYS, owner, seq, data, vector)
         sealed.append(
             {
                 "name": name,
                 "owner": owner.hex(),
                 "seq": seq,
                 "content": data.hex(),
+                "vector": vector.hex(),
                 "seal": made.hex(),
                 "element": f"{element(KEYS, made):064x}",
             }
         )
     flipped = bytearray(content)
     flipped[-1] ^= 1
+    with_vector = bytes.fromhex(sealed[3]["seal"])
     refuse = [
-        ("another place", 3, owner, content, seal),
-        ("another owner", 2, other, content, seal),
-        ("one bit of the content", 2, owner, bytes(flipped), seal),
-        ("one bit of the seal", 2, owner, content, seal[:-1] + bytes([seal[-1] ^ 1])),
-        ("another algorithm byte", 2, owner, content, b"\x02" + seal[1:]),
-        ("a seal that is too short", 2, owner, content, seal[:-1]),
-        ("no seal", 2, owner, content, b""),
+        ("another place", 3, owner, content, seal, b""),
+        ("another owner", 2, other, content, seal, b""),
+        ("one bit of the content", 2, owner, bytes(flipped), seal, b""),
+        ("one bit of the seal", 2, owner, content, seal[:-1] + bytes([seal[-1] ^ 1]), b""),
+        ("another algorithm byte", 2, owner, content, b"\x02" + seal[1:], b""),
+        ("a seal that is too short", 2, owner, content, seal[:-1], b""),
+        ("no seal", 2, owner, content, b"", b""),
+        ("a vector that was not there", 2, owner, content, seal, VECTOR),
+        ("another vector", 2, owner, content, with_vector, VECTOR[:-1] + b"\x02"),
+        ("no vector any more", 2, owner, content, with_vector, b""),
+        ("the last byte of the content moved to the vector", 2, owner, content[:-1], seal, content[-1:]),
     ]
     total = sum(int(case["element"], 16) for case in sealed)
     leaves = [
@@ -324,8 +332,8 @@ def seal_vectors() -> dict[str, Any]:
         "mask_key": KEYS.mask.hex(),
         "seal": sealed,
         "refuse": [
-            {"name": name, "seq": seq, "owner": who.hex(), "content": data.hex(), "seal": made.hex()}
-            for name, seq, who, data, made in refuse
+            {"name": name, "seq": seq, "owner": who.hex(), "content": data.hex(), "seal": made.hex(), "vector": vector.hex()}
+            for name, seq, who, data, made, vector in refuse
         ],
         "leaf": [
             {

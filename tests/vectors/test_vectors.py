@@ -158,21 +158,26 @@ def test_a_tombstone_has_sorted_marks_and_joined_ranges():
 # -- seals and leaves -------------------------------------------------------------------------------------------------------
 
 
+def sealed_row(case: dict[str, Any]) -> SealedRecord:
+    """The row that a case describes."""
+    return SealedRecord(case["seq"], *(HEX(case[name]) for name in ("owner", "content", "seal", "vector")))
+
+
 @named(SEAL["seal"])
-def test_a_seal_binds_store_owner_place_and_content(case: dict[str, Any]):
+def test_a_seal_binds_store_owner_place_content_and_vector(case: dict[str, Any]):
     """Spec, vectors and product give the same seal and the same element."""
-    owner, seq, content, seal = HEX(case["owner"]), case["seq"], HEX(case["content"]), HEX(case["seal"])
-    assert from_spec.seal(HEX(SEAL["seal_key"]), HEX(SEAL["store_id"]), owner, seq, content) == seal
-    assert make_seal(ALICE, owner, seq, content) == seal
+    row = sealed_row(case)
+    seq, owner, content, seal, vector = row
+    assert from_spec.seal(HEX(SEAL["seal_key"]), HEX(SEAL["store_id"]), owner, seq, content, vector) == seal
+    assert make_seal(ALICE, owner, seq, content, vector) == seal
     assert from_spec.element(HEX(SEAL["digest_key"]), seal).hex() == case["element"] == f"{element(ALICE, seal):064x}"
-    row = SealedRecord(seq, owner, content, seal)
     assert verify_seal(ALICE, owner, row, seal) is row
 
 
 @named(SEAL["refuse"])
 def test_a_row_with_another_seal_is_refused(case: dict[str, Any]):
     """Moved, altered, shortened: never taken for the row that was written."""
-    row = SealedRecord(case["seq"], HEX(case["owner"]), HEX(case["content"]), HEX(case["seal"]))
+    row = sealed_row(case)
     with pytest.raises(SealError):
         verify_seal(ALICE, row.owner, row)
 
@@ -180,7 +185,7 @@ def test_a_row_with_another_seal_is_refused(case: dict[str, Any]):
 def test_a_genuine_seal_other_than_the_expected_one_is_refused():
     """An older row in the place of a newer one is genuine and still wrong."""
     case = SEAL["seal"][0]
-    row = SealedRecord(case["seq"], HEX(case["owner"]), HEX(case["content"]), HEX(case["seal"]))
+    row = sealed_row(case)
     with pytest.raises(SealError):
         verify_seal(ALICE, row.owner, row, HEX(SEAL["seal"][1]["seal"]))
     with pytest.raises(SealError):

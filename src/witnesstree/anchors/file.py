@@ -52,6 +52,9 @@ class FileAnchor:
                 self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             except OSError:
                 raise StoreError(f"the anchor {path} can't be opened: {error.strerror}", reason="anchor_failed") from error
+        with suppress(OSError):
+            if os.fstat(self._file).st_size < 2 * SLOT_BYTES:
+                os.ftruncate(self._file, 2 * SLOT_BYTES)
 
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""

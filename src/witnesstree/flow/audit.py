@@ -134,5 +134,5 @@ def rewrite(transaction: Transaction, reading: Reading, tally: Tally, op: Op, pa
     """
     transaction.rewrite()
     for row in rows_again(reading.store, reading.snapshot, tally):
-        transaction.keep(row.owner, row.seq, row.content)
+        transaction.keep(row.owner, row.seq, row.content, row.vector)
     transaction.put(reading.store.owner_key(SYSTEM_PARTITION), system_record(op, payload, at=transaction.at))

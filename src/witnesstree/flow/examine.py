@@ -146,8 +146,8 @@ def _check_rows(
 
 def _check_seal(store: VerifiedStore, row: SealedRecord, tally: Tally) -> AuditFacts | None:
     """Return what the row says if its seal is genuine, and count it in."""
-    seq, owner, content, seal = row
-    if not owner or not content or not seal or make_seal(store.keys, owner, seq, content) != seal:
+    seq, owner, content, seal, vector = row
+    if not owner or not content or not seal or make_seal(store.keys, owner, seq, content, vector) != seal:
         return None
     tally.sums[owner] = tally.sums.get(owner, 0) + element(store.keys, seal)
     tally.counts[owner] = tally.counts.get(owner, 0) + 1

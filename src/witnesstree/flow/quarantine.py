@@ -32,7 +32,7 @@ def horizon(keys: StoreKeys, snapshot: Snapshot, trusted: TrustedHead) -> int:
         raise LogError("rows are bad and the log is altered too: nothing can be told apart any more", reason="log_altered")
     explained: set[int] = set()
     for row in snapshot.all_rows():
-        if not row.owner or not row.content or make_seal(keys, row.owner, row.seq, row.content) != row.seal:
+        if not row.owner or not row.content or make_seal(keys, row.owner, row.seq, row.content, row.vector) != row.seal:
             continue
         explained.add(row.seq)
         if audit_facts(row.content).kind == Kind.TOMBSTONE:

@@ -115,13 +115,14 @@ class Transaction:
             change = self._owners[owner] = _OwnerChange(leaf, [], [], leaf.last_seq)
         return change
 
-    def put(self, owner: bytes, record: Record, before: bytes | None = None) -> int:
+    def put(self, owner: bytes, record: Record, before: bytes | None = None, *, vector: bytes = b"") -> int:
         """Add a row with its log entry; return its log position.
 
         Args:
             owner: 16-byte owner key.
             record: what the row says.
             before: content of the version it follows.
+            vector: what the embedder made of its text.
         """
         seq = self.next_seq
         content = encode(record)
@@ -137,14 +138,14 @@ class Transaction:
             content=content,
         )
         self._entries.append((seq, entry))
-        self.keep(owner, seq, content)
+        self.keep(owner, seq, content, vector)
         change = self._owners[owner]
         change.last_seq = max(change.last_seq, seq)
         return seq
 
-    def keep(self, owner: bytes, seq: int, content: bytes) -> None:
+    def keep(self, owner: bytes, seq: int, content: bytes, vector: bytes) -> None:
         """Store a row (again) under an entry that exists already; only after ``rewrite``."""
-        row = seal_row(self._keys, owner, seq, content)
+        row = seal_row(self._keys, owner, seq, content, vector)
         change = self._owner(owner)
         self._rows.append(row)
         change.added.append(element(self._keys, row.seal))

@@ -157,7 +157,7 @@ class View:
 
     def _verify(self, row: SealedRecord) -> tuple[RowFacts, str, bytes]:
         """Check one row's seal and read what the view keeps; the hot loop of a first load."""
-        seq, _, content, seal = self.sealer.verify(row)
+        seq, _, content, seal, _ = self.sealer.verify(row)
         return read_facts(seq, content, seal)
 
     def _insert(self, facts: RowFacts, text: str) -> None:

@@ -36,9 +36,9 @@ class Sealer:
         inner, self._end = pads(keys.seal)
         self._start = inner + DOMAIN + keys.store_id + owner
 
-    def seal(self, seq: int, content: bytes) -> bytes:
-        """Return algorithm byte ‖ HMAC-SHA-256(domain ‖ store id ‖ owner ‖ seq ‖ length ‖ content)."""
-        inner = _sha256(b"".join((self._start, _PLACE.pack(seq, len(content)), content))).digest()
+    def seal(self, seq: int, content: bytes, vector: bytes = b"") -> bytes:
+        """Return algorithm byte ‖ HMAC-SHA-256(domain ‖ store id ‖ owner ‖ seq ‖ length of content ‖ content ‖ vector)."""
+        inner = _sha256(b"".join((self._start, _PLACE.pack(seq, len(content)), content, vector))).digest()
         return ALGORITHM + _sha256(self._end + inner).digest()
 
     def verify(self, row: SealedRecord, expected: bytes | None = None) -> SealedRecord:
@@ -51,8 +51,8 @@ class Sealer:
         Raises:
             SealError: altered, forged, moved or replayed (edits edit-I1 and edit-I3).
         """
-        seq, owner, content, seal = row
-        if owner == self.owner and (expected is None or seal == expected) and _equal(self.seal(seq, content), seal):
+        seq, owner, content, seal, vector = row
+        if owner == self.owner and (expected is None or seal == expected) and _equal(self.seal(seq, content, vector), seal):
             return row
         raise SealError(
             f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'", reason="row_altered", seq=seq
@@ -65,14 +65,14 @@ def sealer(keys: StoreKeys, owner: bytes) -> Sealer:
     return Sealer(keys, owner)
 
 
-def make_seal(keys: StoreKeys, owner: bytes, seq: int, content: bytes) -> bytes:
+def make_seal(keys: StoreKeys, owner: bytes, seq: int, content: bytes, vector: bytes = b"") -> bytes:
     """Return the seal of a row; see ``Sealer.seal``."""
-    return sealer(keys, owner).seal(seq, content)
+    return sealer(keys, owner).seal(seq, content, vector)
 
 
-def seal_row(keys: StoreKeys, owner: bytes, seq: int, content: bytes) -> SealedRecord:
+def seal_row(keys: StoreKeys, owner: bytes, seq: int, content: bytes, vector: bytes = b"") -> SealedRecord:
     """Return the sealed row for a place in the log."""
-    return SealedRecord(seq, owner, content, make_seal(keys, owner, seq, content))
+    return SealedRecord(seq, owner, content, make_seal(keys, owner, seq, content, vector), vector)
 
 
 def verify_seal(keys: StoreKeys, owner: bytes, row: SealedRecord, expected: bytes | None = None) -> SealedRecord:

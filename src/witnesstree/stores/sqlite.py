@@ -17,9 +17,7 @@ import apsw
 from witnesstree.errors import (
     ConflictError,
     Error,
-    IndexTamperError,
     InputError,
-    IntegrityError,
     LogError,
     StoreError,
     UnsupportedError,
@@ -28,6 +26,7 @@ from witnesstree.stores import sqlite_queries as queries
 from witnesstree.stores import sqlite_schema as schema
 from witnesstree.stores.base import place_taken
 from witnesstree.stores.sqlite_connection import begin, harden
+from witnesstree.stores.sqlite_file import check_file, has_bytes, publish, refuse_planted, resolve, translated
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
 from witnesstree.types.record import SealedRecord
@@ -129,7 +128,7 @@ def apply_batch(run: Any, batch: Batch) -> None:
         else:
             run("INSERT INTO log (seq, entry) VALUES (?, ?), (?, ?)", (*first, *second))
     for row in batch.rows:
-        run("INSERT INTO memory (seq, owner, content, seal) VALUES (?, ?, ?, ?)", tuple(row))
+        run("INSERT INTO memory (seq, owner, content, seal, vector) VALUES (?, ?, ?, ?, ?)", tuple(row))
     for item in batch.leaves.items():
         run("INSERT OR REPLACE INTO leaf (owner, leaf) VALUES (?, ?)", item)
     for item in batch.nodes.items():
@@ -138,83 +137,6 @@ def apply_batch(run: Any, batch: Batch) -> None:
         "INSERT OR REPLACE INTO head (one, store_id, note, frontier) VALUES (1, ?, ?, ?)",
         (batch.head.store_id, batch.head.note, batch.head.frontier),
     )
-
-
-@contextmanager
-def _translated(place: str) -> Iterator[None]:
-    """Turn driver errors into ours, once for the whole backend; no driver text hides the cause."""
-    try:
-        yield
-    except Error:
-        raise
-    except apsw.BusyError as error:
-        raise StoreError(
-            f"{place} is held by another writer for longer than {BUSY_TIMEOUT_S:g} s; try again", reason="busy"
-        ) from error
-    except apsw.FullError as error:
-        raise StoreError(f"{place}: the disk is full; nothing was written, free some space", reason="full") from error
-    except apsw.ReadOnlyError as error:
-        raise StoreError(f"{place} can't be written; check its permissions", reason="read_only") from error
-    except (
-        apsw.CorruptError,
-        apsw.NotADBError,
-        apsw.SchemaChangeError,
-        apsw.MismatchError,
-        UnicodeDecodeError,
-    ) as error:
-        raise IntegrityError(
-            f"{place} is damaged ({type(error).__name__}); restore a backup",
-            reason="file_damaged",
-        ) from error
-    except (apsw.SQLError, apsw.ConstraintError, apsw.RangeError) as error:
-        raise IntegrityError(
-            f"{place} does not have the structure this program gave it; run 'wtree audit'", reason="schema_altered"
-        ) from error
-    except (apsw.Error, OSError) as error:
-        raise StoreError(f"{place} can't be read or written: {error}", reason="store_failed") from error
-
-
-def check_file(path: Path) -> int:
-    """Return the application id of an existing file after looking at its first bytes only.
-
-    Raises:
-        InputError: no SQLite file, or not one of ours; it is left untouched.
-        UnsupportedError: made by a newer version of this program.
-        LogError: a link, or a planted rollback journal.
-    """
-    _refuse_planted(path)
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is a folder or no regular file; name a file", reason="foreign_file")
-    with _translated(str(path)), path.open("rb") as file:
-        header = file.read(100)
-    if len(header) < 100 or not header.startswith(schema.MAGIC):
-        what = "an empty file" if not header else "not a Witnesstree store"
-        raise InputError(f"{path} is {what}; it was left untouched, choose another path", reason="foreign_file")
-    found = int.from_bytes(header[68:72], "big")
-    if found not in (schema.LIVE_ID, schema.BACKUP_ID):
-        raise InputError(f"{path} belongs to another program; it was left untouched", reason="foreign_file")
-    if found == schema.LIVE_ID and header[18:20] != b"\x02\x02":
-        raise IndexTamperError(f"the journal mode of {path} was changed; set it back to WAL", reason="journal_mode")
-    if int.from_bytes(header[60:64], "big") > schema.SCHEMA_VERSION:
-        raise UnsupportedError(f"{path} was made by a newer version; it was left untouched, upgrade this program")
-    return found
-
-
-def _refuse_planted(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        name = f"{path}{suffix}"
-        if os.path.islink(name):
-            raise LogError(f"{name} is a symbolic link; a store is never opened through one", reason="symlink")
-        if suffix and os.path.lexists(name) and not os.path.isfile(name):
-            raise LogError(f"{name} is no regular file; look at it, then remove it", reason="planted_journal")
-    if os.path.lexists(f"{path}-journal"):
-        raise LogError(f"{path}-journal does not belong there; look at it, then remove it", reason="planted_journal")
-
-
-def resolve(path: str) -> Path:
-    """Return the absolute path with every folder resolved, but not the file itself."""
-    given = Path(path).expanduser()
-    return Path(os.path.realpath(given.parent)) / given.name
 
 
 class SqliteStore:
@@ -243,7 +165,7 @@ class SqliteStore:
         self._tokens: dict[str, tuple[int, ...]] = {}
         self._wal_identity: tuple[int, int] | None = None
         self._cookie: object = None
-        with _translated(self.place):
+        with translated(self.place):
             self._identity = self._identify()
             self._reader = self._connect(writable=False)
             try:
@@ -277,7 +199,7 @@ class SqliteStore:
         if not target.parent.is_dir():
             raise InputError(f"the folder {target.parent} does not exist; make it first", reason="no_folder")
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
-        with _translated(str(target)):
+        with translated(str(target)):
             try:
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                 connection = apsw.Connection(str(draft))
@@ -286,7 +208,7 @@ class SqliteStore:
                     schema.create_schema(connection)
                     apply_batch(connection.execute, genesis)
                 connection.close()
-                _publish(draft, target)
+                publish(draft, target)
             finally:
                 for suffix in ("", "-wal", "-shm"):
                     Path(f"{draft}{suffix}").unlink(missing_ok=True)
@@ -298,7 +220,7 @@ class SqliteStore:
         try:
             harden(connection, writable=writable, timeout_s=BUSY_TIMEOUT_S)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if not self.read_only or _has_bytes(self._wal):
+            if not self.read_only or has_bytes(self._wal):
                 raise
             connection = apsw.Connection(self._uri(immutable=True), flags=flags)
             harden(connection, writable=False, timeout_s=BUSY_TIMEOUT_S)
@@ -334,7 +256,7 @@ class SqliteStore:
             token: tuple[int, ...] = (main.st_ctime_ns, main.st_size)
         else:
             if self._wal_identity is None:
-                _refuse_planted(self.path)
+                refuse_planted(self.path)
                 self._wal_identity = (wal.st_dev, wal.st_ino)
             elif self._wal_identity != (wal.st_dev, wal.st_ino) and not self._is_frozen:
                 raise self._replaced("has another write-ahead log")
@@ -367,7 +289,7 @@ class SqliteStore:
     @contextmanager
     def read(self) -> Iterator[SqliteSnapshot]:
         """Open a read transaction after checking that the file is still the same one."""
-        with self._read_lock, _translated(self.place):
+        with self._read_lock, translated(self.place):
             moved = self._check_place("reader")
             if moved and self._is_frozen:
                 self._thaw()
@@ -390,7 +312,7 @@ class SqliteStore:
         if self.read_only:
             what = "is a backup; use 'wtree restore'" if self.is_backup else "can't be written; check its permissions"
             raise StoreError(f"{self.place} {what}", reason="read_only")
-        with self._write_lock, _translated(self.place):
+        with self._write_lock, translated(self.place):
             writer = self._open_writer()
             try:
                 begin(writer, "BEGIN IMMEDIATE")
@@ -414,7 +336,7 @@ class SqliteStore:
         """Move the write-ahead log into the file and cut it to nothing; False while a reader still needs it."""
         if self.read_only:
             return False
-        with self._write_lock, self._read_lock, _translated(self.place):
+        with self._write_lock, self._read_lock, translated(self.place):
             writer = self._open_writer()
             writer.set_busy_timeout(SCRUB_TIMEOUT_MS)
             try:
@@ -431,7 +353,7 @@ class SqliteStore:
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; a backup never overwrites, choose another path", reason="exists")
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
-        with _translated(str(path)):
+        with translated(str(path)):
             try:
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                 copy = apsw.Connection(str(draft))
@@ -440,14 +362,14 @@ class SqliteStore:
                 copy.execute("PRAGMA journal_mode = DELETE")
                 copy.execute(f"PRAGMA application_id = {schema.BACKUP_ID}")
                 copy.close()
-                _publish(draft, path)
+                publish(draft, path)
             finally:
                 for suffix in ("", "-wal", "-shm", "-journal"):
                     Path(f"{draft}{suffix}").unlink(missing_ok=True)
 
     def problems(self, *, deep: bool) -> Iterator[str]:
         """Yield what is wrong with schema, pages, indexes and file modes."""
-        with self._read_lock, _translated(self.place):
+        with self._read_lock, translated(self.place):
             yield from schema.differences(self._reader)
             if deep:
                 rows = self._reader.execute("PRAGMA integrity_check(20)").fetchall()
@@ -462,7 +384,7 @@ class SqliteStore:
 
     def rebuild(self) -> None:
         """Drop what is not ours and build the indexes anew from the rows."""
-        with self._write_lock, self._read_lock, _translated(self.place):
+        with self._write_lock, self._read_lock, translated(self.place):
             writer = self._open_writer()
             with writer:
                 schema.drop_planted(writer)
@@ -482,24 +404,3 @@ class SqliteStore:
                 self._writer.close()
                 self._writer = None
             self._reader.close()
-
-
-def _has_bytes(path: str) -> bool:
-    try:
-        return os.stat(path).st_size > 0
-    except FileNotFoundError:
-        return False
-
-
-def _publish(draft: Path, target: Path) -> None:
-    """Give a finished file its name, refusing to overwrite, and make name and bytes durable."""
-    descriptor = os.open(draft, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.close(descriptor)
-    try:
-        os.link(draft, target)
-    except FileExistsError:
-        raise ConflictError(f"{target} exists already", reason="exists") from None
-    folder = os.open(target.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)

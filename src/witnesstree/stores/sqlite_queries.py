@@ -8,7 +8,8 @@ ROW: Final = (
     "SELECT seq,"
     " ifnull(CAST(owner AS BLOB), x''),"
     " ifnull(CAST(content AS BLOB), x''),"
-    " ifnull(CAST(seal AS BLOB), x'')"
+    " ifnull(CAST(seal AS BLOB), x''),"
+    " ifnull(CAST(vector AS BLOB), x'')"
     " FROM memory"
 )
 HEAD: Final = (

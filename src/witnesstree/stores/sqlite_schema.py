@@ -25,7 +25,8 @@ OBJECTS: Final[dict[str, tuple[str, str]]] = {
     "log": ("table", "CREATE TABLE log (seq INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT"),
     "memory": (
         "table",
-        "CREATE TABLE memory (seq INTEGER PRIMARY KEY, owner BLOB NOT NULL, content BLOB NOT NULL, seal BLOB NOT NULL) STRICT",
+        "CREATE TABLE memory (seq INTEGER PRIMARY KEY, owner BLOB NOT NULL, content BLOB NOT NULL, seal BLOB NOT NULL,"
+        " vector BLOB NOT NULL) STRICT",
     ),
     "memory_owner": ("index", "CREATE INDEX memory_owner ON memory (owner)"),
     "leaf": ("table", "CREATE TABLE leaf (owner BLOB PRIMARY KEY, leaf BLOB NOT NULL) STRICT, WITHOUT ROWID"),

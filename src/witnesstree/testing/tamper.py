@@ -24,13 +24,13 @@ def _edited(path: Path) -> Iterator[apsw.Connection]:
         yield connection
 
 
-def _row_with(connection: apsw.Connection, words: bytes) -> tuple[int, bytes, bytes, bytes]:
-    """Return (position, owner, content, seal) of the one row whose content holds some bytes."""
-    rows = connection.execute("SELECT seq, owner, content, seal FROM memory WHERE instr(content, ?)", (words,)).fetchall()
+def _row_with(connection: apsw.Connection, words: bytes) -> tuple[int, bytes, bytes, bytes, bytes]:
+    """Return (position, owner, content, seal, vector) of the one row whose content holds some bytes."""
+    rows = connection.execute("SELECT seq, owner, content, seal, vector FROM memory WHERE instr(content, ?)", (words,)).fetchall()
     if len(rows) != 1:
         raise ValueError(f"{len(rows)} rows hold these bytes, not one")
-    seq, owner, content, seal = rows[0]
-    return seq, owner, content, seal  # type: ignore[return-value]  # the columns are typed by a STRICT table
+    seq, owner, content, seal, vector = rows[0]
+    return seq, owner, content, seal, vector  # type: ignore[return-value]  # the columns are typed by a STRICT table
 
 
 def change_row(path: Path, old: bytes, new: bytes) -> int:
@@ -42,7 +42,7 @@ def change_row(path: Path, old: bytes, new: bytes) -> int:
     if len(old) != len(new):
         raise ValueError("both must have the same length")
     with _edited(path) as connection:
-        seq, _, content, _ = _row_with(connection, old)
+        seq, _, content, _, _ = _row_with(connection, old)
         connection.execute("UPDATE memory SET content = ? WHERE seq = ?", (content.replace(old, new), seq))
     return seq
 
@@ -66,11 +66,11 @@ def forge_row(path: Path, old: bytes, new: bytes) -> int:
         ValueError: not exactly one row holds ``old``.
     """
     with _edited(path) as connection:
-        _, owner, content, seal = _row_with(connection, old)
+        _, owner, content, seal, vector = _row_with(connection, old)
         end = connection.execute("SELECT max(seq) FROM log").fetchall()[0][0]
         seq = int(end) + 1  # type: ignore[arg-type]  # a whole number by the table's key
-        row = (seq, owner, content.replace(old, new), seal)
-        connection.execute("INSERT INTO memory (seq, owner, content, seal) VALUES (?, ?, ?, ?)", row)
+        row = (seq, owner, content.replace(old, new), seal, vector)
+        connection.execute("INSERT INTO memory (seq, owner, content, seal, vector) VALUES (?, ?, ?, ?, ?)", row)
     return seq
 
 

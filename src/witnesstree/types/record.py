@@ -69,10 +69,12 @@ class SealedRecord(NamedTuple):
 
     ``seq`` is the log position of the entry that wrote the row, and the row's place in the store; ``owner`` the 16-byte keyed
     name of the partition it belongs to; ``content`` the canonical bytes of a ``Record`` (``docs/spec/record.md``); ``seal``
-    algorithm byte and 32-byte MAC (``proof.seal``).
+    algorithm byte and 32-byte MAC (``proof.seal``) over all the others; ``vector`` what an embedder made of the text, or nothing
+    (``types.vector``): derived, so it is sealed and not logged.
     """
 
     seq: int
     owner: bytes
     content: bytes
     seal: bytes
+    vector: bytes = b""

@@ -38,13 +38,13 @@ DERIVED = {
     ],
     "leaves gone": ["DELETE FROM leaf"],
     "nodes gone": ["DELETE FROM node"],
-    "a row planted behind the log": ["INSERT INTO memory SELECT 1000, owner, content, seal FROM memory WHERE seq = 4"],
+    "a row planted behind the log": ["INSERT INTO memory SELECT 1000, owner, content, seal, vector FROM memory WHERE seq = 4"],
     "a row planted at the next place": [
-        "INSERT INTO memory SELECT (SELECT max(seq) + 1 FROM log), owner, x'00', seal FROM memory LIMIT 1"
+        "INSERT INTO memory SELECT (SELECT max(seq) + 1 FROM log), owner, x'00', seal, vector FROM memory LIMIT 1"
     ],
     "rows planted at a commit's and an erased row's place": [
-        "INSERT INTO memory SELECT 3, owner, content, seal FROM memory WHERE seq = 4",
-        "INSERT INTO memory SELECT 11, owner, content, seal FROM memory WHERE seq = 4",
+        "INSERT INTO memory SELECT 3, owner, content, seal, vector FROM memory WHERE seq = 4",
+        "INSERT INTO memory SELECT 11, owner, content, seal, vector FROM memory WHERE seq = 4",
     ],
     "a leaf altered": ["UPDATE leaf SET leaf = zeroblob(97)"],
 }
@@ -95,7 +95,7 @@ def test_row_that_was_erased_and_put_back_serves_nobody_and_is_swept_away(world:
     with Memory.open(str(world.path), user="ana") as memory:
         memory.forget(made)
     connection = apsw.Connection(str(world.path))
-    connection.execute("INSERT INTO memory VALUES (?, ?, ?, ?)", kept)
+    connection.execute("INSERT INTO memory VALUES (?, ?, ?, ?, ?)", kept)
     connection.close()
     with Memory.open(str(world.path), user="ana") as memory:
         assert not memory.search("xyzzy secret").hits
