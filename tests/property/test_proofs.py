@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from witnesstree.errors import Error, LogError, PackError, SealError
+from witnesstree.flow.columns import LATEST, LAYOUT, Columns
 from witnesstree.proof import merkle, ownermap
 from witnesstree.proof.checkpoint import (
     parse_checkpoint,
@@ -24,10 +25,10 @@ from witnesstree.proof.encoding import ENTRY, Entry, decode_entry
 from witnesstree.proof.keys import MasterKey, SeedSigner, StoreKeys
 from witnesstree.proof.receipt import verify_proof, verify_receipt
 from witnesstree.proof.seal import seal_row, verify_seal
-from witnesstree.types.facts import audit_facts, read_facts
+from witnesstree.types.facts import audit_facts, read_parts
 from witnesstree.types.record import Record, Span
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
-from witnesstree.types.wire import decode, encode
+from witnesstree.types.wire import ABSENT, decode, encode
 
 SIGNER = SeedSigner(bytes(32))
 KEYS = StoreKeys.derive(MasterKey.from_entropy(bytes(32)), bytes(16))
@@ -264,16 +265,32 @@ def test_log_entry_has_one_fixed_size_encoding(seq: int, op: Op, value: bytes) -
     assert decode_entry(entry.encode()) == entry and len(entry.encode()) == ENTRY.size == 178
 
 
+def _column(columns: Columns, name: str) -> object:
+    """The only entry of a column, as ``RowFacts`` gives it."""
+    if name in ("id", "fingerprint"):
+        return columns.raw(0, name)
+    value = columns[name].tolist()[0]
+    texts = {"session": columns.sessions, "scope": columns.scopes, "name": columns.speakers}
+    return texts[name].texts[value] if name in texts else None if value == ABSENT else value
+
+
 @given(records, st.integers(0, 2**40))
 def test_quick_readers_read_what_the_codec_decodes(record: Record, seq: int) -> None:
     """Views and audits read single fields from verified content; they must be those of the whole record."""
     content = encode(record)
     whole = decode(content)
-    facts, text, payload = read_facts(seq, content, b"seal")
-    assert (text, payload) == (whole.text, whole.payload)
+    parts = read_parts(seq, content)
+    for name in ("text", "payload", "session", "scope", "name"):
+        assert getattr(parts, name) == getattr(whole, name), name
+    columns = Columns()
+    names = (parts.session, parts.scope, parts.name)
+    document = columns.append(parts.fixed, b"s" * 33, seq=seq, first_seq=seq, names=names, state=LATEST)
+    facts = columns.facts(document)
     for name in facts._fields:
-        if name not in ("seq", "seal"):
+        if name not in ("document", "seq", "first_seq", "seal"):
             assert getattr(facts, name) == getattr(whole, name), name
+            assert name not in LAYOUT.names or _column(columns, name) == getattr(facts, name), name
+    assert (facts.document, facts.seq, facts.first_seq, facts.seal) == (0, seq, seq, b"s" * 33)
     audited = audit_facts(content)
     for name in audited._fields:
         assert getattr(audited, name) == getattr(whole, name), name

@@ -63,7 +63,7 @@ class ViewCache:
 
     def save(self, view: View) -> None:
         """Write an owner's view if it is large and changed enough to be worth it; a full disk is no error here."""
-        count = sum(1 for _ in view.alive())
+        count = view.count
         if count < CACHE_MIN_ROWS or view.withheld or abs(count - view.saved_rows) < max(CACHE_MIN_CHANGE, count // 20):
             return
         head, arrays = view.dump()

@@ -124,7 +124,7 @@ def _chosen(reading: Reading, choice: Choice, principal: Principal) -> list[RowF
 
 def _tombstones(reading: Reading, view: View) -> list[tuple[RowFacts, bytes]]:
     """Return earlier tombstones of the owner, so that one without any name can take their place."""
-    found = [facts for facts in view.alive() if facts.kind == Kind.TOMBSTONE]
+    found = list(view.alive(Kind.TOMBSTONE))
     return [(facts, fetch_record(reading, view, facts).payload) for facts in found]
 
 

@@ -115,7 +115,7 @@ def _known(view: View, fingerprint: bytes, *, is_replay: bool) -> Change | None:
     facts = view.with_fingerprint(fingerprint)
     if facts is None:
         return None
-    if not is_replay and (view.current(facts.id) is not facts or facts.status == Status.RETRACTED):
+    if not is_replay and (view.current(facts.id) != facts or facts.status == Status.RETRACTED):
         return None
     return Change(facts.id.hex(), facts.version, "duplicate")
 

@@ -31,7 +31,7 @@ from witnesstree.types.limits import MAX_BUDGET_TOKENS, MAX_QUERY_CHARS, MAX_QUE
 from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import Hit, Memo, Page, SearchResult, memo_fields
-from witnesstree.types.trust import Status
+from witnesstree.types.trust import Authority, Status, Trust
 from witnesstree.types.wire import decode
 
 TRACE_FORMAT = b"\x01"
@@ -148,15 +148,41 @@ class Fetching:
         return record if self._where is None or self._where(memo_fields(record)) else None
 
 
-def select(view: View, wanted: Filter) -> Iterator[RowFacts]:
-    """Yield the versions of memories that a filter asks for."""
-    if not wanted.travels:
-        return (facts for facts in view.memories() if is_match(facts, wanted))
-    return _travel(view, wanted)
+def select(view: View, wanted: Filter, after: int = -1) -> Iterator[RowFacts]:
+    """Yield the versions of memories that a filter asks for, in the order in which the memories first came in.
+
+    Args:
+        view: the owner's view.
+        wanted: the filter.
+        after: only memories that first came in above this log position.
+    """
+    if wanted.travels:
+        return _travel(view, wanted, after)
+    found = map(view.facts, map(int, view.in_order(_narrowed(view, wanted), after)))
+    return (facts for facts in found if is_match(facts, wanted))
 
 
-def _travel(view: View, wanted: Filter) -> Iterator[RowFacts]:
-    for newest in view.memories():
+def _narrowed(view: View, wanted: Filter) -> NDArray[np.bool_]:
+    """Return one bool a document for what a filter of the present may let through; ``is_match`` has the last word."""
+    columns = view.columns
+    chosen = view.newest
+    if not wanted.inactive:
+        chosen &= view.visible
+        chosen[view.over_at(wanted.now)] = False
+    for field, names, text in (("session", columns.sessions, wanted.session), ("scope", columns.scopes, wanted.scope)):
+        if text:
+            chosen &= columns[field] == names.find(text)
+    if wanted.kinds is not None:
+        chosen &= np.isin(columns["kind"], list(wanted.kinds))
+    if wanted.min_authority > Authority.NONE:
+        chosen &= columns["authority"] >= wanted.min_authority
+    if wanted.min_trust > Trust.REJECTED:
+        chosen &= columns["trust"] >= wanted.min_trust
+    return chosen
+
+
+def _travel(view: View, wanted: Filter, after: int) -> Iterator[RowFacts]:
+    for newest in map(view.facts, map(int, view.in_order(view.newest, after))):
         version = version_as_of(view.versions(newest.id), wanted)
         if version is not None and is_match(version, wanted):
             yield version
@@ -208,7 +234,7 @@ def ranked(view: View, terms: Sequence[str], wanted: Filter) -> Iterator[tuple[f
     for part in _best_first(scores, matching):
         order = part[np.argsort(-scores[part], kind="stable")].tolist()
         for score, documents in groupby(order, key=lambda document: float(scores[document])):
-            tied = [row for row in (view.rows[document] for document in documents) if row is not None]
+            tied = list(map(view.facts, documents))
             tied.sort(key=lambda facts: order_key(score, facts.authority, facts.trust, facts.seq))
             for facts in tied:
                 yield score, facts
@@ -234,9 +260,10 @@ def visible_to(view: View, wanted: Filter) -> NDArray[np.bool_]:
             visible = visible.copy()
             visible[over] = False
         return visible
-    visible = np.zeros(len(view.rows), np.bool_)
-    for facts in select(view, wanted):
-        visible[view.document_of(facts)] = True
+    if not wanted.travels:
+        return _narrowed(view, wanted)
+    visible = np.zeros(view.columns.count, np.bool_)
+    visible[[facts.document for facts in select(view, wanted)]] = True
     return visible
 
 
@@ -389,10 +416,7 @@ def list_page(store: VerifiedStore, request: Listing) -> Page:
         last = request.after
         fetching = Fetching(reading, view, request.where)
         more = False
-        for facts in select(view, request.filter):
-            first_seq = view.first_seq(facts)
-            if first_seq <= request.after:
-                continue
+        for facts in select(view, request.filter, request.after):
             if request.status is not None and facts.status != request.status:
                 continue
             if len(items) >= request.limit:
@@ -401,6 +425,6 @@ def list_page(store: VerifiedStore, request: Listing) -> Page:
             record = fetching.record(facts)
             if record is not None:
                 items.append(Memo(**memo_fields(record)))
-                last = first_seq
+                last = facts.first_seq
     cursor = base64.urlsafe_b64encode(f"after:{last}".encode()).decode() if more else None
     return Page(tuple(items), cursor, integrity_of(store, fetching.withheld), fetching.withheld)

@@ -254,8 +254,8 @@ class VerifiedStore:
         for attempt in (view, None):
             fresh = attempt or View(self.keys, owner, quarantine=self.quarantine)
             try:
-                if fresh.leaf != leaf or not fresh.rows:
-                    after = fresh.leaf.last_seq if fresh.rows else -1
+                if fresh.leaf != leaf or not fresh.columns.count:
+                    after = fresh.leaf.last_seq if fresh.columns.count else -1
                     with _uncollected():
                         fresh.catch_up(snapshot.owner_rows(owner, after), leaf)
                 break

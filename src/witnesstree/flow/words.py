@@ -154,7 +154,7 @@ class WordIndex:
 
         return weight
 
-    def dump(self, documents: list[int]) -> tuple[list[str], bytes, bytes]:
+    def dump(self, documents: NDArray[np.int64]) -> tuple[list[str], bytes, bytes]:
         """Return vocabulary, term numbers and bounds of these documents only; no other word is in it."""
         table = np.zeros(len(self.vocabulary) + self.vocabulary.dropped + 1, np.uint32)
         table[list(self.vocabulary.values())] = np.arange(1, len(self.vocabulary) + 1, dtype=np.uint32)

@@ -6,19 +6,28 @@ Whole records are for hits; these readers exist because a first load and an audi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import struct
+from typing import Final, NamedTuple
 
 from witnesstree.errors import UnsupportedError
 from witnesstree.types.trust import Op
-from witnesstree.types.wire import ABSENT, FORMAT, HEADER
+from witnesstree.types.wire import FORMAT, HEADER
 
 _HEADER_BYTES = HEADER.size
+FIXED_BYTES: Final = 100
+"""Length of the header up to its lengths: format to ``expires_at``."""
+_LENGTHS: Final = struct.Struct(">IIII13H")
 
 
 class RowFacts(NamedTuple):
-    """What the view keeps of a verified row; the words and everything else stay in the store until they are a hit."""
+    """What the view knows of a verified row; the words and everything else stay in the store until they are a hit.
 
+    ``document`` is the row's number in the view and ``first_seq`` the log position at which the memory first came in.
+    """
+
+    document: int
     seq: int
+    first_seq: int
     id: bytes
     version: int
     seal: bytes
@@ -35,43 +44,43 @@ class RowFacts(NamedTuple):
     expires_at: int | None
     session: str
     scope: str
+    name: str
 
 
-def read_facts(seq: int, content: bytes, seal: bytes) -> tuple[RowFacts, str, bytes]:
-    """Return the facts, text and payload of a row whose seal was verified.
+class RowParts(NamedTuple):
+    """A row's content taken apart: the first ``FIXED_BYTES`` bytes as they are, and the texts that a view indexes."""
+
+    fixed: bytes
+    text: str
+    payload: bytes
+    session: str
+    scope: str
+    name: str
+
+
+def read_parts(seq: int, content: bytes) -> RowParts:
+    """Return the parts of a row whose seal was verified.
 
     Raises:
         UnsupportedError: a newer version wrote it.
     """
-    fixed = HEADER.unpack_from(content)
-    if fixed[0] != FORMAT:
+    if content[0] != FORMAT:
         raise UnsupportedError(f"row {seq} was written by a newer version; upgrade this program", reason="newer_format")
-    lengths = fixed[17:]
+    lengths = _LENGTHS.unpack_from(content, FIXED_BYTES)
     text_end = _HEADER_BYTES + lengths[0]
     payload_at = text_end + lengths[1] + lengths[2]
     user_at = payload_at + lengths[3]
     session_at = user_at + lengths[4] + lengths[5] + lengths[6]
     scope_at = session_at + lengths[7]
-    facts = RowFacts(
-        seq,
-        fixed[8],
-        fixed[11],
-        seal,
-        fixed[10],
-        fixed[1],
-        fixed[2],
-        fixed[3],
-        fixed[4],
-        fixed[5],
-        fixed[12],
-        None if fixed[13] == ABSENT else fixed[13],
-        None if fixed[14] == ABSENT else fixed[14],
-        None if fixed[15] == ABSENT else fixed[15],
-        None if fixed[16] == ABSENT else fixed[16],
+    name_at = scope_at + lengths[8]
+    return RowParts(
+        content[:FIXED_BYTES],
+        content[_HEADER_BYTES:text_end].decode(),
+        content[payload_at:user_at],
         content[session_at:scope_at].decode(),
-        content[scope_at : scope_at + lengths[8]].decode(),
+        content[scope_at:name_at].decode(),
+        content[name_at : name_at + lengths[9]].decode(),
     )
-    return facts, content[_HEADER_BYTES:text_end].decode(), content[payload_at:user_at]
 
 
 class AuditFacts(NamedTuple):
