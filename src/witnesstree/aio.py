@@ -16,6 +16,7 @@ from typing import Any, Self
 from witnesstree.flow.opening import utc_now
 from witnesstree.flow.verified import Clock
 from witnesstree.memory import Memory
+from witnesstree.providers.base import Embedder
 from witnesstree.types.message import Message
 from witnesstree.types.result import (
     AddResult,
@@ -51,6 +52,7 @@ class AsyncMemory:
         key: str = "",
         anchor: str = "file",
         on_tamper: str = "raise",
+        embedder: str | Embedder | None = None,
         clock: Clock = utc_now,
         unsafe_no_anchor: bool = False,
         create: bool = True,
@@ -68,6 +70,7 @@ class AsyncMemory:
                 key=key,
                 anchor=anchor,
                 on_tamper=on_tamper,
+                embedder=embedder,
                 clock=clock,
                 unsafe_no_anchor=unsafe_no_anchor,
                 create=create,

@@ -12,6 +12,7 @@ HOME_VARIABLE = "WITNESSTREE_HOME"
 KEY_VARIABLE = "WITNESSTREE_KEY"
 USER_VARIABLE = "WITNESSTREE_USER"
 STORE_VARIABLE = "WITNESSTREE_STORE"
+EMBEDDER_VARIABLE = "WITNESSTREE_EMBEDDER"
 DEBUG_VARIABLE = "WITNESSTREE_DEBUG"
 
 
@@ -33,6 +34,7 @@ def read_settings() -> Settings:
         key=env.get(KEY_VARIABLE, ""),
         user=env.get(USER_VARIABLE, ""),
         store=env.get(STORE_VARIABLE, ""),
+        embedder=env.get(EMBEDDER_VARIABLE) or "local",
         debug=env.get(DEBUG_VARIABLE, "") not in ("", "0"),
         no_color=bool(env.get("NO_COLOR")),
     )
@@ -40,5 +42,5 @@ def read_settings() -> Settings:
 
 def child_environment(home: Path) -> dict[str, str]:
     """Return the environment for a child process that works in ``home`` and takes nothing else from this one's settings."""
-    ours = {KEY_VARIABLE, USER_VARIABLE, STORE_VARIABLE, DEBUG_VARIABLE}
+    ours = {KEY_VARIABLE, USER_VARIABLE, STORE_VARIABLE, EMBEDDER_VARIABLE, DEBUG_VARIABLE}
     return {name: value for name, value in os.environ.items() if name not in ours} | {HOME_VARIABLE: str(home)}

@@ -18,6 +18,8 @@ from witnesstree.flow import exchange, ingest, recall, relocate
 from witnesstree.flow import forget as erasing
 from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, utc_now
 from witnesstree.flow.verified import Clock, VerifiedStore
+from witnesstree.providers import as_embedder, make_embedder
+from witnesstree.providers.base import Embedder
 from witnesstree.rules.policy import compile_where, parse_filter
 from witnesstree.stores import place_of
 from witnesstree.stores.ram import RamStore
@@ -77,6 +79,7 @@ class Memory:
         key: str = "",
         anchor: str = "file",
         on_tamper: str = "raise",
+        embedder: str | Embedder | None = None,
         clock: Clock = utc_now,
         unsafe_no_anchor: bool = False,
         create: bool = True,
@@ -92,6 +95,8 @@ class Memory:
             key: 64 hex digits, a recovery phrase, the path of a key file, or ``keyring``; the home's own key if empty.
             anchor: ``"file"``: the head is remembered in the state folder.
             on_tamper: ``"raise"``, or ``"quarantine"`` to withhold what does not verify and say how much.
+            embedder: what compares by meaning: ``"local"`` (offline), ``"none"`` (words only), or an ``Embedder``; what the
+                environment says, or ``"local"``, if not given.
             clock: gives the present instant (for tests).
             unsafe_no_anchor: go without an anchor; an older copy put back can't be noticed then.
             create: make the store if it does not exist.
@@ -100,20 +105,17 @@ class Memory:
         Raises:
             IntegrityError: what lies there is not what was written. InputError, StoreError: it can't be opened.
         """
-        if on_tamper not in ("raise", "quarantine"):
-            raise InputError('on_tamper must be "raise" or "quarantine"', field="on_tamper")
-        if anchor != "file":
-            raise UnsupportedError('the only anchor is "file"', field="anchor")
-        if not isinstance(key, str):
-            raise InputError("key must be text: hex digits, a phrase, a path, or keyring", field="key")
+        _check_terms(on_tamper, anchor, key)
         if unsafe_no_anchor:
             warnings.warn("unsafe_no_anchor: an older copy of the store put back can't be noticed", stacklevel=2)
+        settings = read_settings()
         terms = Terms(
             quarantine=on_tamper == "quarantine",
             use_anchor=not unsafe_no_anchor,
             create=create,
             clock=clock,
             examine=examine,
+            embedder=make_embedder(settings.embedder) if embedder is None else as_embedder(embedder),
         )
         names = {
             "user": normalise_name(user, "user", required=False),
@@ -124,8 +126,8 @@ class Memory:
         if not isinstance(url, str) or not url:
             raise InputError("the path of a store must not be empty", field="url")
         if url == "ram:":
-            return cls(memory_store(RamStore, clock, quarantine=terms.quarantine), None, terms, **names)
-        home = Home.at(read_settings(), key)
+            return cls(memory_store(RamStore, terms), None, terms, **names)
+        home = Home.at(settings, key)
         return cls(open_verified(url, home, terms), home, terms, **names)
 
     def __enter__(self) -> Self:
@@ -542,3 +544,12 @@ class Memory:
         if self._home is None:
             raise UnsupportedError("a memory in this process only has no keys or files of its own", reason="ram")
         return self._home
+
+
+def _check_terms(on_tamper: object, anchor: object, key: object) -> None:
+    if on_tamper not in ("raise", "quarantine"):
+        raise InputError('on_tamper must be "raise" or "quarantine"', field="on_tamper")
+    if anchor != "file":
+        raise UnsupportedError('the only anchor is "file"', field="anchor")
+    if not isinstance(key, str):
+        raise InputError("key must be text: hex digits, a phrase, a path, or keyring", field="key")

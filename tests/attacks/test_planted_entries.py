@@ -34,7 +34,7 @@ def test_planted_log_entry_is_named_and_repaired(store: Path, beyond: int) -> No
     with Memory.open(str(store), user="alice") as memory:
         size = memory.audit().size
         plant(store, "INSERT INTO log (seq, entry) VALUES (?, ?)", size + beyond, bytes(178))
-        assert len(memory.search("green tea").hits) == 1
+        assert memory.search("green tea").hits[0].text == "I like green tea."
         report = memory.audit()
         assert [problem.reason for problem in report.problems] == ["log_planted"]
         if beyond in (0, 1):
@@ -52,7 +52,7 @@ def test_planted_row_at_the_next_place_is_named_and_repaired(store: Path) -> Non
     with Memory.open(str(store), user="alice") as memory:
         size = memory.audit().size
         plant(store, "INSERT INTO memory (seq, owner, content, seal, vector) VALUES (?, x'01', x'02', x'03', x'')", size)
-        assert len(memory.search("coffee").hits) == 1
+        assert memory.search("coffee").hits[0].text == "I like coffee."
         with pytest.raises(IntegrityError) as caught:
             memory.add("I like water.")
         assert caught.value.reason == "place_taken"

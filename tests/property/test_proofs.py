@@ -284,7 +284,7 @@ def test_quick_readers_read_what_the_codec_decodes(record: Record, seq: int) -> 
         assert getattr(parts, name) == getattr(whole, name), name
     columns = Columns()
     names = (parts.session, parts.scope, parts.name)
-    document = columns.append(parts.fixed, b"s" * 33, seq=seq, first_seq=seq, names=names, state=LATEST)
+    document = columns.append(parts.fixed, b"s" * 33, seq=seq, first_seq=seq, names=names, marks=0, state=LATEST)
     facts = columns.facts(document)
     for name in facts._fields:
         if name not in ("document", "seq", "first_seq", "seal"):

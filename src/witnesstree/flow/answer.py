@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import islice
 
+from witnesstree.flow.fusion import people_of
 from witnesstree.flow.recall import Fetching, Question, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
+from witnesstree.rules.asking import Asking
 from witnesstree.rules.citation import Quote, best_quote, read_question
 from witnesstree.types.instant import to_iso
+from witnesstree.types.limits import MAX_QUERY_TERMS
 from witnesstree.types.record import Record
 from witnesstree.types.result import Answer, Citation
 from witnesstree.types.trust import name_of
@@ -31,8 +34,14 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         weight = view.words.weight_of(visible_to(view, question.filter))
         known = view.words.vocabulary.__contains__
         fetching = Fetching(reading, view, question.where)
-        for _, facts in islice(ranked(view, asked.topics, question.filter), CONSIDERED):
-            record = fetching.record(facts)
+        asking = Asking.of(question.query, MAX_QUERY_TERMS)
+        people = people_of(view)
+        asked = asked.about(people.keys())
+        speakers = {people[name] for name in asked.people}
+        for scored in islice(ranked(store, view, asking, question.filter), CONSIDERED):
+            if len(speakers) == 1 and view.columns.speakers.find(scored.facts.name) not in speakers:
+                continue  # what another one says of himself is no answer about the one who is asked for
+            record = fetching.record(scored.facts)
             if record is None:
                 continue
             found = best_quote(asked, record.text, weight, known=known)

@@ -8,11 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from witnesstree.rules.terms import terms_of
 from witnesstree.types.facts import FIXED_BYTES, RowFacts
 from witnesstree.types.wire import ABSENT
 
 _START: Final = 64
-_SLOT: Final = struct.Struct(f">{FIXED_BYTES}s33sqqIIIB")
+_SLOT: Final = struct.Struct(f">{FIXED_BYTES}s33sqqIIIBB")
 _FACTS: Final = struct.Struct(">x5B2x16s16x16sIqqqqq33sqqIII")
 _FIELDS: Final = {
     "kind": (">u1", 1),
@@ -34,7 +35,8 @@ _FIELDS: Final = {
     "session": (">u4", FIXED_BYTES + 49),
     "scope": (">u4", FIXED_BYTES + 53),
     "name": (">u4", FIXED_BYTES + 57),
-    "state": (">u1", FIXED_BYTES + 61),
+    "marks": (">u1", FIXED_BYTES + 61),
+    "state": (">u1", FIXED_BYTES + 62),
 }
 _NAMES, _FORMATS, _OFFSETS = list(_FIELDS), [f for f, _ in _FIELDS.values()], [o for _, o in _FIELDS.values()]
 LAYOUT: Final = np.dtype({"names": _NAMES, "formats": _FORMATS, "offsets": _OFFSETS, "itemsize": _SLOT.size})
@@ -77,6 +79,7 @@ class Columns:
         """Make room for the first rows."""
         self.count = 0
         self.sessions, self.scopes, self.speakers = Names(), Names(), Names()
+        self._first_words: dict[int, str] = {}
         self._use(bytearray(_START * _SLOT.size))
 
     def _use(self, data: bytearray) -> None:
@@ -87,8 +90,10 @@ class Columns:
         """Return one field of every row; a live view of the buffer."""
         return self._table[field][: self.count]
 
-    def append(self, fixed: bytes, seal: bytes, *, seq: int, first_seq: int, names: tuple[str, str, str], state: int) -> int:
-        """Add a row; return its document number. ``names`` are session, scope and speaker."""
+    def append(
+        self, fixed: bytes, seal: bytes, *, seq: int, first_seq: int, names: tuple[str, str, str], marks: int, state: int
+    ) -> int:
+        """Add a row; return its document number. ``names`` are session, scope and speaker, ``marks`` those of ``rules.terms``."""
         document = self.count
         if document == len(self._table):
             self._use(self._data + bytearray(len(self._data)))
@@ -102,6 +107,7 @@ class Columns:
             self.sessions.number(session),
             self.scopes.number(scope),
             self.speakers.number(name),
+            marks,
             state,
         )
         self.count += 1
@@ -146,6 +152,16 @@ class Columns:
         size = LAYOUT[field].itemsize
         joined = self[field][documents].tobytes()
         return [joined[at : at + size] for at in range(0, len(joined), size)]
+
+    def first_words(self, speakers: list[int]) -> dict[str, int]:
+        """Return speakers' numbers by the first term of their names."""
+        found = {}
+        for number in speakers:
+            if number not in self._first_words:
+                self._first_words[number] = next(iter(terms_of(self.speakers.texts[number])), "")
+            found[self._first_words[number]] = number
+        found.pop("", None)
+        return found
 
     def set_state(self, document: int, state: int) -> None:
         """Change a document's state; the bytes of a row that is gone are overwritten."""

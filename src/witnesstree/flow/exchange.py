@@ -263,12 +263,15 @@ def _chain_writer(
     is_ours: bool,
     marks: set[bytes],
 ) -> Callable[[Transaction, Reading], list[Change]]:
+    ordered = {old: sorted(versions, key=lambda record: record.version) for old, versions in chains.items()}
+
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
         view = reading.view(arrival.principal.partition)
         owner = store.owner_key(arrival.principal.partition)
         erased = view.marks | marks
         changes = []
         new_ids = {old: secrets.token_bytes(16) for old in chains}
+        vectors = {old: store.vectors_of([record.text for record in versions]) for old, versions in ordered.items()}
         for old, versions in chains.items():
             known = view.with_fingerprint(_origin_print(origin, old))
             if is_ours:
@@ -280,12 +283,12 @@ def _chain_writer(
                 changes.append(Change("", 0, "erased_before"))
                 continue
             before = None
-            for number, record in enumerate(sorted(versions, key=lambda r: r.version), 1):
+            for number, (record, vector) in enumerate(zip(ordered[old], vectors[old], strict=True), 1):
                 made = _adopted(record, arrival, new_ids, is_ours=is_ours, at=transaction.at)
                 made = made.with_changes(version=number, origin=f"{origin}:{old.hex()}")
                 if not is_ours:
                     made = made.with_changes(fingerprint=_origin_print(origin, old))
-                transaction.put(owner, made, before=before)
+                transaction.put(owner, made, before=before, vector=vector)
                 before = encode(made)
             changes.append(Change(new_ids[old].hex(), len(versions), "added"))
         return changes

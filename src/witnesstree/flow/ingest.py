@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from witnesstree.errors import ConflictError, InputError, NotFoundError
-from witnesstree.flow.recall import fetch_record, parse_id
+from witnesstree.flow.recall import fetch_row, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
@@ -21,7 +21,7 @@ from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import AddResult, Change, Rejected
 from witnesstree.types.trust import Kind, Op, Role, Status
-from witnesstree.types.wire import canonical_json, encode
+from witnesstree.types.wire import canonical_json, decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
         raise InputError(f"more than {MAX_BATCH_BYTES} bytes of text in one call; send it in parts", field="messages")
     if not good:
         return AddResult(rejected=tuple(rejected))
+    vectors = store.vectors_of([message.text for _, message in good])
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
         view = reading.view(arrival.principal.partition)
@@ -71,7 +72,7 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
         erased = view.marks if not marks else view.marks | marks
         seen: dict[bytes, Change] = {}
         changes = []
-        for index, message in good:
+        for (index, message), vector in zip(good, vectors, strict=True):
             fingerprint = fingerprint_of(arrival, message)
             is_replay = message.said_at is not None or bool(message.id)
             change = seen.get(fingerprint) or _known(view, fingerprint, is_replay=is_replay)
@@ -79,7 +80,7 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
                 change = Change("", 0, "erased_before", index)
             if change is None:
                 record = _turn(arrival, message, fingerprint, at=transaction.at)
-                transaction.put(owner, record)
+                transaction.put(owner, record, vector=vector)
                 what = "held" if record.status is Status.HELD else "added"
                 change = Change(record.id.hex(), record.version, what, index)
                 seen[fingerprint] = Change(change.id, change.version, "duplicate", index)
@@ -219,11 +220,13 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
         decision, status = decide(Status(facts.status), step.op)
         if status is None:
             raise ConflictError(f"memory {wanted.hex()}: {decision.detail}", reason=decision.reason)
-        old = fetch_record(reading, view, facts)
+        row = fetch_row(reading, view, facts)
+        old = decode(row.content)
         new = _next_version(old, principal, step, status, at=transaction.at)
         if new is None:
             return Change(wanted.hex(), old.version, "unchanged")
-        transaction.put(store.owner_key(principal.partition), new, before=encode(old))
+        vector = row.vector if new.text == old.text else store.vectors_of([new.text])[0]
+        transaction.put(store.owner_key(principal.partition), new, before=row.content, vector=vector)
         return Change(wanted.hex(), new.version, _WORD[step.op])
 
     made, written = store.write(build)

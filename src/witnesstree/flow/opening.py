@@ -22,6 +22,7 @@ from witnesstree.flow.keyring import KeyRing
 from witnesstree.flow.transaction import genesis
 from witnesstree.flow.verified import Clock, VerifiedStore
 from witnesstree.proof.keys import MasterKey, StoreKeys
+from witnesstree.providers.base import Embedder
 from witnesstree.stores import create_store, open_store, place_exists, place_of
 from witnesstree.stores.base import Store
 from witnesstree.types.batch import Batch
@@ -60,6 +61,7 @@ class Terms:
         create: make the store if nothing is at an unpinned place.
         clock: gives the present instant.
         examine: open also what does not verify, so that it can be audited and repaired; every other verb still refuses.
+        embedder: turns texts into vectors, if there is one.
     """
 
     quarantine: bool = False
@@ -67,6 +69,7 @@ class Terms:
     create: bool = True
     clock: Clock = utc_now
     examine: bool = False
+    embedder: Embedder | None = None
 
 
 def open_verified(url: str, home: Home, terms: Terms) -> VerifiedStore:
@@ -191,6 +194,7 @@ def _verified(
         cache=partial(ViewCache, home.settings.cache),
         clock=terms.clock,
         quarantine=terms.quarantine,
+        embedder=terms.embedder,
         rotated=partial(home.keyring.candidates, store_id),
         adopt=partial(home.keyring.promote, store_id),
     )
@@ -240,9 +244,18 @@ def _anchor(home: Home, store: Store, master: MasterKey, store_id: bytes, *, is_
     return anchor
 
 
-def memory_store(make: Callable[[str, Batch], Store], clock: Clock, *, quarantine: bool) -> VerifiedStore:
+def memory_store(make: Callable[[str, Batch], Store], terms: Terms) -> VerifiedStore:
     """Return a store in memory with keys of its own that die with it."""
     master = MasterKey.from_entropy(os.urandom(32))
     store_id = secrets.token_bytes(16)
-    store = make("ram:", first_batch(master, store_id, Op.INIT, b"", clock)[0])
-    return VerifiedStore(store, master, store_id=store_id, anchor=None, cache=None, clock=clock, quarantine=quarantine)
+    store = make("ram:", first_batch(master, store_id, Op.INIT, b"", terms.clock)[0])
+    return VerifiedStore(
+        store,
+        master,
+        store_id=store_id,
+        anchor=None,
+        cache=None,
+        clock=terms.clock,
+        quarantine=terms.quarantine,
+        embedder=terms.embedder,
+    )

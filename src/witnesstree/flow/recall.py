@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -17,19 +16,19 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from numpy.typing import NDArray
 
 from witnesstree.errors import InputError, NotFoundError, SealError
+from witnesstree.flow.fusion import Scored, rank
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.encoding import commit_to
 from witnesstree.proof.mac import hmac_sha256
+from witnesstree.rules.asking import Asking
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
 from witnesstree.rules.fence import fence, inert
 from witnesstree.rules.policy import Filter, Where, is_match, version_as_of
-from witnesstree.rules.ranking import order_key
-from witnesstree.rules.terms import terms_of
 from witnesstree.types.facts import RowFacts
 from witnesstree.types.limits import MAX_BUDGET_TOKENS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, MAX_RESULTS
 from witnesstree.types.principal import Principal
-from witnesstree.types.record import Record
+from witnesstree.types.record import Record, SealedRecord
 from witnesstree.types.result import Hit, Memo, Page, SearchResult, memo_fields
 from witnesstree.types.trust import Authority, Status, Trust
 from witnesstree.types.wire import decode
@@ -106,7 +105,12 @@ def check_budget(value: object) -> int | None:
 
 
 def fetch_record(reading: Reading, view: View, facts: RowFacts) -> Record:
-    """Return the full record of a row of the view, fetched again and checked against the seal that the view expects.
+    """Return the full record of a row of the view; see ``fetch_row``."""
+    return decode(fetch_row(reading, view, facts).content)
+
+
+def fetch_row(reading: Reading, view: View, facts: RowFacts) -> SealedRecord:
+    """Return a row of the view, fetched again and checked against the seal that the view expects.
 
     Raises:
         SealError: it is altered, replaced by another genuine row, or gone (edits edit-I1 to edit-I3).
@@ -119,7 +123,7 @@ def fetch_record(reading: Reading, view: View, facts: RowFacts) -> Record:
             seq=facts.seq,
             id=facts.id.hex(),
         )
-    return decode(view.sealer.verify(row, facts.seal).content)
+    return view.sealer.verify(row, facts.seal)
 
 
 class Fetching:
@@ -194,24 +198,20 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
     Raises:
         IntegrityError: the caller's memory, the head or the schema is not what was written.
     """
-    terms = list(dict.fromkeys(terms_of(question.query)))[:MAX_QUERY_TERMS]
+    asking = Asking.of(question.query, MAX_QUERY_TERMS)
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
         fetching = Fetching(reading, view, question.where)
-        found: list[tuple[float, Record]] = []
-        if terms:
-            for score, facts in ranked(view, terms, question.filter):
-                record = fetching.record(facts)
-                if record is not None:
-                    found.append((score, record))
-                if len(found) >= question.k:
-                    break
-        hits = tuple(
-            Hit(**memo_fields(record), score=round(score, 6), signals={"words": round(score, 6)}) for score, record in found
-        )
+        hits: list[Hit] = []
+        for scored in ranked(store, view, asking, question.filter) if asking.terms else ():
+            record = fetching.record(scored.facts)
+            if record is not None:
+                hits.append(Hit(**memo_fields(record), score=scored.score, signals=scored.signals()))
+            if len(hits) >= question.k:
+                break
         size, withheld = reading.trusted.size, fetching.withheld
     return SearchResult(
-        hits=hits,
+        hits=tuple(hits),
         verified_through=size,
         integrity=integrity_of(store, withheld),
         withheld=withheld,
@@ -227,28 +227,11 @@ def integrity_of(store: VerifiedStore, withheld: int) -> str:
     return "backup" if store.store.is_backup else "verified"
 
 
-def ranked(view: View, terms: Sequence[str], wanted: Filter) -> Iterator[tuple[float, RowFacts]]:
-    """Yield (score, version) of every matching memory, best first; the filter decides before ranking (threat T-I1)."""
-    scores = view.words.scores(terms, visible_to(view, wanted))
-    matching = np.flatnonzero(scores)
-    for part in _best_first(scores, matching):
-        order = part[np.argsort(-scores[part], kind="stable")].tolist()
-        for score, documents in groupby(order, key=lambda document: float(scores[document])):
-            tied = list(map(view.facts, documents))
-            tied.sort(key=lambda facts: order_key(score, facts.authority, facts.trust, facts.seq))
-            for facts in tied:
-                yield score, facts
-
-
-def _best_first(scores: NDArray[np.float32], matching: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the matching documents in parts, all of an earlier one scoring higher than all of a later one."""
-    if len(matching) <= 4 * FIRST_SORTED:
-        yield matching
-        return
-    found = scores[matching]
-    bound = np.partition(found, len(found) - FIRST_SORTED)[len(found) - FIRST_SORTED]
-    yield matching[found >= bound]
-    yield matching[found < bound]
+def ranked(store: VerifiedStore, view: View, asking: Asking, wanted: Filter) -> Iterator[Scored]:
+    """Yield every relevant memory, best first; the filter decides before ranking (threat T-I1), and again on what is found."""
+    embedder = store.embedder_for(view)
+    found = rank(view, asking, visible_to(view, wanted), embedder)
+    return (scored for scored in found if is_match(scored.facts, wanted))
 
 
 def visible_to(view: View, wanted: Filter) -> NDArray[np.bool_]:

@@ -99,22 +99,22 @@ def _resealed(
     payload = json.dumps({"from": report.store_id, "size": report.size, "root": report.root}, sort_keys=True).encode()
     transaction.put(keys.owner_key(SYSTEM_PARTITION), system_record(op, payload, at=at))
     before: dict[bytes, bytes] = {}
-    for owner, record in _kept(old, rows, home.state.marks()):
-        transaction.put(owner, record, before=before.get(record.id))
+    for owner, record, vector in _kept(old, rows, home.state.marks()):
+        transaction.put(owner, record, before=before.get(record.id), vector=vector)
         before[record.id] = encode(record)
     batch, head = transaction.batch()
     return batch, head, store_id
 
 
-def _kept(old: VerifiedStore, rows: list[SealedRecord], marks: set[bytes]) -> Iterator[tuple[bytes, Record]]:
+def _kept(old: VerifiedStore, rows: list[SealedRecord], marks: set[bytes]) -> Iterator[tuple[bytes, Record, bytes]]:
     """Yield what goes into a copy: all but what the home remembers as erased; tombstones keep their marks only."""
     for row in rows:
         record = decode(row.content)
         if record.kind is Kind.TOMBSTONE:
             known, _ = read_tombstone(record.payload)
-            yield row.owner, record.with_changes(payload=write_tombstone(known, ()))
+            yield row.owner, record.with_changes(payload=write_tombstone(known, ())), b""
         elif mark_of(old, record.id) not in marks:  # by id alone: the same words may have been said again since
-            yield row.owner, record
+            yield row.owner, record, row.vector
 
 
 def rotate(store: VerifiedStore, home: Home, *, lost_signer: bool) -> AuditReport:

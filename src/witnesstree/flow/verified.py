@@ -6,7 +6,7 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,9 +19,11 @@ from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.quarantine import horizon
 from witnesstree.flow.transaction import Transaction, read_leaf
+from witnesstree.flow.vectors import pack_vector
 from witnesstree.flow.view import View
 from witnesstree.proof.digest import Leaf
 from witnesstree.proof.keys import MasterKey, StoreKeys
+from witnesstree.providers.base import Embedder
 from witnesstree.stores.base import Snapshot, Store
 from witnesstree.types.batch import Batch
 from witnesstree.types.instant import parse_instant
@@ -100,6 +102,7 @@ class VerifiedStore:
         cache: Callable[[StoreKeys], ViewCache] | None,
         clock: Clock,
         quarantine: bool,
+        embedder: Embedder | None = None,
         rotated: Callable[[], list[MasterKey]] = list,
         adopt: Callable[[MasterKey], None] = lambda key: None,
     ) -> None:
@@ -113,12 +116,14 @@ class VerifiedStore:
             cache: makes the view cache for a set of keys, if there is to be one.
             clock: gives the present instant.
             quarantine: withhold bad rows instead of raising.
+            embedder: turns texts into vectors, if there is one.
             rotated: returns keys that may have taken the place of ``master`` meanwhile.
             adopt: told which of them proved to be the store's key.
         """
         self.store = store
         self.anchor = anchor
         self.quarantine = quarantine
+        self.embedder = embedder
         self.scrub_pending = False
         self._rotated = rotated
         self._adopt = adopt
@@ -140,6 +145,28 @@ class VerifiedStore:
         self.cache = None if self._make_cache is None else self._make_cache(self.keys)
         self._views.clear()
         self._owner_keys: dict[str, bytes] = {}
+
+    def embedder_for(self, view: View) -> Embedder | None:
+        """Return the embedder, or None if there is none; vectors of two models are never compared.
+
+        Raises:
+            InputError: the owner's memories carry vectors of another model.
+        """
+        models = view.vectors.models
+        if self.embedder is None or not models or models == {self.embedder.id}:
+            return self.embedder
+        raise InputError(
+            f"these memories have vectors of {', '.join(sorted(models))}, not of {self.embedder.id}: "
+            "open with that embedder, or run 'wtree reindex'",
+            field="embedder",
+        )
+
+    def vectors_of(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the stored vector of each text; nothing without an embedder."""
+        if self.embedder is None or not texts:
+            return [b""] * len(texts)
+        model = self.embedder.id
+        return [pack_vector(model, values) for values in self.embedder.embed(texts)]
 
     def now(self) -> int:
         """Return the present instant, microseconds UTC."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 
 from witnesstree.errors import SealError
 from witnesstree.flow.columns import EARLIER, GONE, LATEST, OTHER, Columns
+from witnesstree.flow.vectors import Vectors
 from witnesstree.flow.words import WordIndex
 from witnesstree.proof.digest import MODULUS, Leaf, element
 from witnesstree.proof.keys import StoreKeys
 from witnesstree.proof.seal import Sealer
 from witnesstree.rules.policy import is_over
+from witnesstree.rules.terms import date_terms, marks_of, terms_of
 from witnesstree.types.facts import RowFacts, RowParts, read_parts
 from witnesstree.types.record import SealedRecord
 from witnesstree.types.tombstone import read_tombstone
@@ -44,6 +47,7 @@ class View:
         self.leaf = Leaf(owner, 0, 0, 0, bytes(16), bytes(16))
         self.columns = Columns()
         self.words = WordIndex()
+        self.vectors = Vectors()
         self.marks: set[bytes] = set()
         self.faults: list[Fault] = []
         self.missing = 0
@@ -164,7 +168,7 @@ class View:
         erased: list[tuple[int, int]] = []
         for row in rows:
             try:
-                seq, _, content, seal, _ = self.sealer.verify(row)
+                seq, _, content, _, _ = self.sealer.verify(row)
             except SealError as error:
                 if not self._quarantine:
                     raise
@@ -173,7 +177,7 @@ class View:
             if not self._last_seq < seq <= leaf.last_seq:
                 raise SealError(f"row {seq} stands where no row can be", reason="row_forged", seq=seq)
             parts = read_parts(seq, content)
-            self._insert(seq, seal, parts)
+            self._insert(row, parts)
             if parts.fixed[1] == Kind.TOMBSTONE:
                 marks, gone = read_tombstone(parts.payload)
                 self.marks.update(marks)
@@ -181,7 +185,8 @@ class View:
         self._erase(erased)
         self._close(leaf)
 
-    def _insert(self, seq: int, seal: bytes, parts: RowParts) -> None:
+    def _insert(self, row: SealedRecord, parts: RowParts) -> None:
+        seq, _, _, seal, vector = row
         fixed = parts.fixed
         self._last_seq = seq
         self._have += 1
@@ -189,8 +194,9 @@ class View:
         if self.columns.count >= len(self._visible):
             self._visible = np.concatenate((self._visible, np.zeros(len(self._visible), np.bool_)))
         if fixed[1] not in MEMORY_KINDS:
-            self.columns.append(fixed, seal, seq=seq, first_seq=seq, names=parts[3:], state=OTHER)
-            self.words.add("")
+            self.columns.append(fixed, seal, seq=seq, first_seq=seq, names=parts[3:], marks=0, state=OTHER)
+            self.words.add(())
+            self.vectors.add(b"")
             return
         first_seq, identity, latest = seq, fixed[8:24], self._documents_by_id()
         before = latest.get(identity)
@@ -199,9 +205,13 @@ class View:
             self._earlier.setdefault(identity, []).append(before)
             self.columns.set_state(before, EARLIER)
             self._visible[before] = False
-        document = self.columns.append(fixed, seal, seq=seq, first_seq=first_seq, names=parts[3:], state=LATEST)
+        terms = terms_of(parts.text)
+        marks = marks_of(parts.text, terms)
+        document = self.columns.append(fixed, seal, seq=seq, first_seq=first_seq, names=parts[3:], marks=marks, state=LATEST)
         latest[identity] = document
-        self.words.add(parts.text)
+        said_at = int.from_bytes(fixed[68:76], "big", signed=True)
+        self.words.add([*date_terms(said_at), *terms_of(parts.name), *terms] if parts.name or said_at != ABSENT else terms)
+        self.vectors.add(vector)
         if self._prints is not None:
             self._prints[fixed[40:56]] = document
         self._visible[document] = fixed[5] == Status.ACTIVE
@@ -220,6 +230,7 @@ class View:
         for document in documents:
             self._drop(document)
         self.words.remove(documents)
+        self.vectors.remove(documents)
 
     def _drop(self, document: int) -> None:
         facts = self.facts(document)
@@ -263,15 +274,18 @@ class View:
     def dump(self) -> tuple[bytes, bytes]:
         """Return the view as (JSON head, arrays) for a sealed cache file; nothing erased is in it."""
         names, table = self.columns.dump()
-        vocabulary, flat, starts = self.words.dump(np.flatnonzero(self.columns["state"] != GONE))
+        here = np.flatnonzero(self.columns["state"] != GONE)
+        vocabulary, flat, starts = self.words.dump(here)
+        about_vectors, vectors = self.vectors.dump(here)
         head = {
             "names": names,
             "vocabulary": vocabulary,
             "marks": [mark.hex() for mark in sorted(self.marks)],
             "leaf": [self.leaf.count, self.leaf.last_seq, f"{self.leaf.digest:x}"],
-            "sizes": [len(flat), len(starts)],
+            "vectors": about_vectors,
+            "sizes": [len(flat), len(starts), len(table)],
         }
-        return json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode(), flat + starts + table
+        return json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode(), flat + starts + table + vectors
 
     @classmethod
     def load(cls, keys: StoreKeys, leaf: Leaf, head: bytes, arrays: memoryview, *, quarantine: bool) -> View:
@@ -282,10 +296,12 @@ class View:
         view.leaf = Leaf(leaf.owner, count, last_seq, int(digest, 16), bytes(16), leaf.epoch)
         view._total = int(digest, 16)
         view._last_seq = last_seq
-        flat, starts = about["sizes"]
-        view.words = WordIndex.load(about["vocabulary"], arrays[:flat], arrays[flat : flat + starts])
+        bounds = [0, *accumulate(about["sizes"]), len(arrays)]
+        flat, starts, table, vectors = (arrays[first:last] for first, last in pairwise(bounds))
+        view.words = WordIndex.load(about["vocabulary"], flat, starts)
         view.marks = {bytes.fromhex(mark) for mark in about["marks"]}
-        view.columns = Columns.load(about["names"], arrays[flat + starts :])
+        view.columns = Columns.load(about["names"], table)
+        view.vectors = Vectors.load(about["vectors"], vectors)
         view._index_loaded()
         return view
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from witnesstree.rules.ranking import K1, STOP_WEIGHT, B, term_weight
-from witnesstree.rules.terms import is_topic, terms_of
+from witnesstree.rules.terms import is_topic
 
 _MIN_TAIL = 256
 _REMOVED = 0
@@ -48,9 +48,9 @@ class WordIndex:
         """Return the number of documents ever added."""
         return len(self._starts) - 1
 
-    def add(self, text: str) -> None:
-        """Add the next document."""
-        numbers = list(map(self.vocabulary.__getitem__, terms_of(text)))
+    def add(self, terms: Iterable[str]) -> None:
+        """Add the next document by its terms."""
+        numbers = list(map(self.vocabulary.__getitem__, terms))
         document = len(self)
         self._flat.extend(numbers)
         self._starts.append(len(self._flat))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,8 @@ from witnesstree.rules.terms import is_topic, terms_of
 
 MIN_COVERAGE: Final = 0.5
 """Share of the question's topic weight that the supporting text must carry."""
+MIN_COVERAGE_OF_A_PERSON: Final = 0.62
+"""The same for a question about one of several people who talk: the others talk of the same things."""
 _SENTENCE: Final = re.compile(r"[^\n]+?(?:(?:[!?؟]|(?<!\d)\.)[.!?؟]*(?=\s|$)|[。！？]+|(?=\n)|$)")
 _NAME: Final = re.compile(r"(?<=\s)(?:[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w-]*|\w*\d[\w-]*)")
 Weight = Callable[[str], float]
@@ -27,10 +29,22 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question is about: its distinct topic terms, and those of its names and numbers."""
+    """What a question is about: its distinct topic terms, those of its names and numbers, and the people it asks about."""
 
     topics: tuple[str, ...]
     names: frozenset[str]
+    people: frozenset[str] = frozenset()
+
+    def about(self, people: Iterable[str]) -> Asked:
+        """Return the question with those of its terms that name somebody who talks taken out of its topics."""
+        named = frozenset(self.topics).intersection(people)
+        rest = tuple(term for term in self.topics if term not in named)
+        return Asked(rest, self.names - named, named) if named and rest else self
+
+    @property
+    def least_coverage(self) -> float:
+        """The share of the topics' weight that a supporting text must carry."""
+        return MIN_COVERAGE_OF_A_PERSON if self.people else MIN_COVERAGE
 
 
 def read_question(question: str) -> Asked:
@@ -62,7 +76,7 @@ def is_supported(asked: Asked, text: str, weight: Weight, *, known: Callable[[st
     unheard = sum(1 for name in asked.names if name not in there and not known(name))
     if unheard and 2 * unheard >= len(asked.names):
         return False
-    return shared >= min(2, len(asked.topics)) and coverage(asked, text, weight) >= MIN_COVERAGE
+    return shared >= min(2, len(asked.topics)) and coverage(asked, text, weight) >= asked.least_coverage
 
 
 def statements(text: str) -> list[Quote]:

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from witnesstree.rules.function_words import FUNCTION_WORDS
+from witnesstree.rules.stem import stem
+from witnesstree.types.wire import ABSENT
 
 _ASCII: Final = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
 _PIECE: Final = 512
@@ -34,7 +38,12 @@ _MARKED: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u06
 
 
 def terms_of(text: str) -> list[str]:
-    """Return the terms of a text in order, with repetitions."""
+    """Return the terms of a text in order, with repetitions; English words by their stem."""
+    return list(map(stem, words_of(text)))
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in order, whole."""
     if text.isascii():
         if "+" in text or "#" in text:
             return _ASCII.findall(text.lower())
@@ -74,3 +83,39 @@ def is_topic(term: str) -> bool:
 
 
 STOP_WORDS: Final = frozenset(term for word in FUNCTION_WORDS for term in terms_of(word))
+
+
+MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_TIME_TERMS: Final = frozenset(
+    terms_of(
+        "yesterday today tomorrow week month year weekend last next ago"
+        " monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
+    )
+)
+_ASKS: Final = ("?", "？", "؟")
+ASKS: Final = 1
+"""Mark of a text that asks: it answers nothing."""
+TELLS_TIME: Final = 2
+"""Mark of a text with a word of time."""
+
+
+def marks_of(text: str, terms: list[str]) -> int:
+    """Return what a text with these terms looks like, as bits ``ASKS`` and ``TELLS_TIME``."""
+    marks = ASKS if text.endswith(_ASKS) or text.rstrip().endswith(_ASKS) else 0
+    return marks | (0 if _TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
+
+
+@lru_cache(maxsize=4096)
+def _day_terms(day: int) -> tuple[str, str, str]:
+    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)
+    return stem(MONTHS[date.month - 1]), str(date.day), str(date.year)
+
+
+def date_terms(said_at: int) -> tuple[str, ...]:
+    """Return the terms by which the day of an instant (microseconds UTC) is found: month, day, year; none if it is absent."""
+    return () if said_at == ABSENT else _day_terms(said_at // 86_400_000_000)
+    day = datetime.fromtimestamp(said_at // 1_000_000, UTC)
+    return [stem(MONTHS[day.month - 1]), str(day.day), str(day.year)]

@@ -16,6 +16,7 @@ class Settings:
         key: 64 hex digits, a recovery phrase, a path or ``keyring``, in place of the key files, if given.
         user: default user of the command line.
         store: default store of the command line.
+        embedder: what compares by meaning where the caller does not say.
         debug: whether the command line shows tracebacks of unexpected errors.
         no_color: whether the user asked for plain output (https://no-color.org).
     """
@@ -25,5 +26,6 @@ class Settings:
     key: str = ""
     user: str = ""
     store: str = ""
+    embedder: str = "local"
     debug: bool = False
     no_color: bool = False

@@ -14,7 +14,8 @@ from witnesstree.rules.fence import fence, inert
 from witnesstree.rules.lifecycle import TRANSITIONS, TRUST_AT_BIRTH, decide, status_at_birth
 from witnesstree.rules.policy import compile_where, is_over, parse_filter, version_as_of
 from witnesstree.rules.ranking import order_key, term_weight
-from witnesstree.rules.terms import is_topic, terms_of
+from witnesstree.rules.stem import stem
+from witnesstree.rules.terms import is_topic, words_of
 from witnesstree.types.trust import Authority, Op, Role, Status, Trust
 
 
@@ -36,7 +37,7 @@ from witnesstree.types.trust import Authority, Op, Role, Status, Trust
 )
 def test_terms_of_every_script_are_words_one_can_search(text: str, terms: list[str]) -> None:
     """Case S-01 and S-06: one function for memories and queries."""
-    assert terms_of(text) == terms
+    assert words_of(text) == terms
 
 
 def test_function_words_are_no_topics_and_numbers_are() -> None:
@@ -241,6 +242,22 @@ def test_name_that_no_memory_holds_is_not_answered_from_another_one() -> None:
     """The rate of another book is no answer."""
     asked = read_question("What day rate was agreed for the Sternschnuppe book?")
     text = "We agreed a day rate of 420 euros for the Moosglocke book."
-    assert asked.names == {"sternschnuppe"}
-    assert not is_supported(asked, text, lambda term: 1.0, known=lambda term: term != "sternschnuppe")
+    assert asked.names == {stem("sternschnuppe")}
+    assert not is_supported(asked, text, lambda term: 1.0, known=lambda term: term != stem("sternschnuppe"))
     assert is_supported(asked, text.replace("Moosglocke", "Sternschnuppe"), lambda term: 1.0, known=known)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["walk walks walked walking", "plan plans planned planning", "city cities", "like likes liked", "box boxes", "quick quickly"],
+)
+def test_forms_of_an_english_word_meet(words: str) -> None:
+    """What was said as a verb is found by its noun."""
+    assert len({stem(word) for word in words.split()}) == 1
+
+
+def test_stem_keeps_apart_and_leaves_alone() -> None:
+    """Short words, numbers, other scripts; and words that only look alike."""
+    for word in ("is", "gas", "2024", "a1b2", "房租", "müller", "привет", "bus", "glass"):
+        assert stem(word) == word
+    assert len({stem(word) for word in ("sing", "sin", "red", "bed", "class", "king", "kin")}) == 7

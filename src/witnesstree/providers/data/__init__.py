@@ -1,0 +1,1 @@
+"""The table of the local embedder and its vocabulary."""
