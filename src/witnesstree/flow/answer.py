@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from witnesstree.flow.fusion import people_of
 from witnesstree.flow.recall import Fetching, Question, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.rules.asking import Asking
@@ -35,7 +34,7 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         known = view.words.vocabulary.__contains__
         fetching = Fetching(reading, view, question.where)
         asking = Asking.of(question.query, MAX_QUERY_TERMS)
-        people = people_of(view)
+        people = view.columns.people()
         asked = asked.about(people.keys())
         speakers = {people[name] for name in asked.people}
         for scored in islice(ranked(store, view, asking, question.filter), CONSIDERED):

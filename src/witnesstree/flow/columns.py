@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from witnesstree.rules.terms import terms_of
 from witnesstree.types.facts import FIXED_BYTES, RowFacts
+from witnesstree.types.trust import Role
 from witnesstree.types.wire import ABSENT
 
 _START: Final = 64
@@ -79,7 +80,7 @@ class Columns:
         """Make room for the first rows."""
         self.count = 0
         self.sessions, self.scopes, self.speakers = Names(), Names(), Names()
-        self._first_words: dict[int, str] = {}
+        self._people: tuple[int, dict[str, int]] = (0, {})
         self._use(bytearray(_START * _SLOT.size))
 
     def _use(self, data: bytearray) -> None:
@@ -153,15 +154,15 @@ class Columns:
         joined = self[field][documents].tobytes()
         return [joined[at : at + size] for at in range(0, len(joined), size)]
 
-    def first_words(self, speakers: list[int]) -> dict[str, int]:
-        """Return speakers' numbers by the first term of their names."""
-        found = {}
-        for number in speakers:
-            if number not in self._first_words:
-                self._first_words[number] = next(iter(terms_of(self.speakers.texts[number])), "")
-            found[self._first_words[number]] = number
-        found.pop("", None)
-        return found
+    def people(self) -> dict[str, int]:
+        """Return the number of each speaker by the first term of the name; a tool or a document is nobody."""
+        if self._people[0] != self.count:
+            names = self["name"]
+            talks = np.isin(self["role"], (Role.USER, Role.ASSISTANT)) & (names > 0)
+            first = {next(iter(terms_of(self.speakers.texts[n])), ""): n for n in np.unique(names[talks]).tolist()}
+            first.pop("", None)
+            self._people = (self.count, first)
+        return self._people[1]
 
     def set_state(self, document: int, state: int) -> None:
         """Change a document's state; the bytes of a row that is gone are overwritten."""

@@ -18,7 +18,7 @@ from witnesstree.rules import ranking
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.terms import ASKS, TELLS_TIME
 from witnesstree.types.facts import RowFacts
-from witnesstree.types.trust import Kind, Role
+from witnesstree.types.trust import Kind
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
@@ -76,7 +76,7 @@ def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embed
 
 
 def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> _Own:
-    people = people_of(view)
+    people = view.columns.people()
     named = {code for term, code in people.items() if term in asking.terms}
     names = {term for term in asking.terms if term in people}
     topics = [term for term in asking.topics if term not in names]
@@ -97,13 +97,6 @@ def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedde
         speaker = view.columns["name"] == next(iter(named))
     most = float(words.max(initial=0.0))
     return _Own(words / np.float32(most or 1.0), meaning, relevant & visible, speaker)
-
-
-def people_of(view: View) -> dict[str, int]:
-    """Return the number of each speaker by the first word of the name; a tool or a document is nobody."""
-    columns = view.columns
-    talks = np.isin(columns["role"], (Role.USER, Role.ASSISTANT)) & (columns["name"] > 0)
-    return columns.first_words(np.unique(columns["name"][talks]).tolist())
 
 
 def _best(own: _Own, documents: Numbers, count: int) -> Numbers:
@@ -160,12 +153,16 @@ def _beside(view: View, documents: Numbers, visible: NDArray[np.bool_], step: in
     sessions = view.columns["session"]
     found = np.full(len(documents), -1, np.int64)
     mine = sessions[documents]
+    open_ = np.flatnonzero(mine > 0)
     for distance in range(1, ranking.REACH + 1):
-        there = documents + step * distance
-        inside = (there >= 0) & (there < len(sessions)) & (found < 0) & (mine > 0)
-        place = np.where(inside, there, 0)
-        is_next = inside & (sessions[place] == mine) & visible[place]
-        found[is_next] = place[is_next]
+        there = documents[open_] + step * distance
+        inside = (there >= 0) & (there < len(sessions))
+        open_, there = open_[inside], there[inside]
+        if not len(open_):
+            break
+        is_next = (sessions[there] == mine[open_]) & visible[there]
+        found[open_[is_next]] = there[is_next]
+        open_ = open_[~is_next]
     return found
 
 
