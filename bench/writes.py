@@ -2,7 +2,7 @@
 
 The bar is about CPU besides fsync, so the COMMIT statement, where SQLite writes and syncs, is measured apart on both sides.
 Baselines: a bare insert of content of the same length with our pragmas; and the same turn kept without integrity, which also
-does what any memory has to: check the message, encode the record, index its words. The bar is about the second one.
+does what any memory has to: check the message, embed it, encode the record, index words and vector. The bar is about the second.
 
 Every size is measured in every round, and the quietest round of each size counts: noise only adds, and comes in phases.
 """
@@ -26,7 +26,10 @@ from bench.figures import Figure, cpu_us
 from bench.workshop import BATCH, Workshop
 from witnesstree import Memory
 from witnesstree.flow import ingest
+from witnesstree.flow.vectors import Vectors, pack_vector
 from witnesstree.flow.words import WordIndex
+from witnesstree.providers import make_embedder
+from witnesstree.rules.terms import terms_of
 from witnesstree.types.message import check_message
 from witnesstree.types.principal import Principal
 from witnesstree.types.wire import encode
@@ -79,7 +82,9 @@ class BareTable:
         )
         self._connection.execute("CREATE INDEX memory_owner ON memory (owner)")
         self._words = WordIndex()
-        self._words.add("warm")
+        self._words.add(["warm"])
+        self._vectors = Vectors()
+        self._embedder: Any = make_embedder("local")
         self._words.scores(["warm"], np.ones(1, np.bool_))
         self._next = 0
         with self._connection:
@@ -101,8 +106,10 @@ class BareTable:
         """Check, encode, insert durably and index one turn: what remains of ``add`` without integrity."""
         message = check_message(text)
         record = ingest._turn(ARRIVAL, message, ingest.fingerprint_of(ARRIVAL, message), at=time.time_ns() // 1000)
-        self.add(encode(record))
-        self._words.add(text)
+        vector = pack_vector(self._embedder.id, self._embedder.embed([text])[0])
+        self.add(encode(record) + vector)
+        self._words.add(terms_of(text))
+        self._vectors.add(vector)
 
     def close(self) -> None:
         """Close it."""

@@ -32,3 +32,10 @@ def test_every_case_that_a_test_names_is_on_the_page():
     kinds = {case.split("-")[0] for case in rows()}
     missing = sorted(case for case in named - rows().keys() if case.split("-")[0] in kinds)
     assert not missing, missing
+
+
+def test_every_file_of_the_second_table_exists():
+    """The rows that broke other systems point at tests that are there."""
+    second = PAGE.read_text(encoding="utf-8").partition("## Rows of inputs")[2]
+    files = re.findall(r"`([^`]+\.py)`", second)
+    assert files and not [file for file in files if not (ROOT / file).is_file()]
