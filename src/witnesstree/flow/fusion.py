@@ -84,11 +84,10 @@ def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedde
     words = about + view.words.scores([term for term in asking.terms if term not in set(topics)], visible)
     relevant = (about if topics else words) > 0
     meaning = np.zeros(len(words), np.float32)
-    if embedder is not None and topics and view.vectors.dim:
-        query = embedder.embed_query(asking.without(names))
-        cosines = view.vectors.cosines(query)
-        there = visible & view.vectors.known
-        if cosines.any() and there.any():
+    there = visible & view.vectors.known
+    if embedder is not None and topics and there.any():
+        cosines = view.vectors.cosines(embedder.embed_query(asking.without(names)))
+        if cosines.any():
             low, high = min(0.0, float(cosines[there].min())), float(cosines[there].max())
             meaning[there] = (cosines[there] - low) / (max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low)
             relevant |= there & (cosines >= embedder.floor)

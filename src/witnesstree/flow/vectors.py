@@ -36,55 +36,76 @@ def model_of(vector: bytes) -> str:
 
 
 class Vectors:
-    """One vector a document, or none."""
+    """One vector a document, or none. Added ones wait as they are until somebody asks."""
 
     def __init__(self) -> None:
         """Begin with no document."""
-        self.models: set[str] = set()
         self.dim = 0
         self.count = 0
+        self._models: set[str] = set()
         self._head = b""
+        self._settled = 0
+        self._waiting: list[bytes] = []
         self._scales: NDArray[np.float32] = np.zeros(_START, np.float32)
         self._rows: NDArray[np.int8] = np.zeros((_START, 0), np.int8)
 
     def add(self, vector: bytes) -> None:
         """Add the next document's stored vector (may be nothing)."""
-        document = self.count
+        self._waiting.append(vector)
         self.count += 1
-        if self.count > len(self._scales):
-            self._scales = np.concatenate((self._scales, np.zeros(len(self._scales), np.float32)))
-            self._rows = np.concatenate((self._rows, np.zeros_like(self._rows)))
-        if not vector:
+
+    @property
+    def models(self) -> set[str]:
+        """The ids of the embedders that made these vectors."""
+        self._settle()
+        return self._models
+
+    def _settle(self) -> None:
+        """Put what waits into the arrays. A vector of another model than the first one's is never compared: it counts as none."""
+        waiting = self._waiting
+        if not waiting:
             return
-        if not vector.startswith(self._head) or not self._head:
-            self.models.add(model_of(vector))
-            if self._head:
-                return  # of another model: never compared
-            self._head = vector[: 1 + vector[0]]
-        at = len(self._head)
-        dim = len(vector) - at - 4
-        if not dim:
-            return
+        self._waiting = []
         if not self.dim:
-            self.dim = dim
-            self._rows = np.zeros((len(self._scales), dim), np.int8)
-        if dim == self.dim:
-            self._scales[document] = _SCALE.unpack_from(vector, at)[0]
-            self._rows[document] = np.frombuffer(vector, np.int8, dim, at + 4)
+            self._begin(next((vector for vector in waiting if vector and len(vector) > 5 + vector[0]), b""))
+        at, width = len(self._head), len(self._head) + 4 + self.dim
+        blank = bytes(width)
+        good = [vector if len(vector) == width and vector.startswith(self._head) else blank for vector in waiting]
+        self._models |= {model_of(vector) for vector in {vector[: 1 + vector[0]] for vector in waiting if vector}}
+        data = np.frombuffer(b"".join(good), np.uint8).reshape(len(good), width)
+        scales = np.ascontiguousarray(data[:, at : at + 4]).view(">f4")[:, 0]
+        first, last = self._settled, self._settled + len(good)
+        if last > len(self._scales):
+            spare = max(last, 2 * len(self._scales)) - len(self._scales)
+            self._scales = np.concatenate((self._scales, np.zeros(spare, np.float32)))
+            self._rows = np.concatenate((self._rows, np.zeros((spare, self.dim), np.int8)))
+        self._scales[first:last] = scales
+        self._rows[first:last] = data[:, at + 4 :].view(np.int8)
+        self._settled = last
+
+    def _begin(self, vector: bytes) -> None:
+        """Take model and dimension from the first vector."""
+        if vector:
+            self._head = vector[: 1 + vector[0]]
+            self.dim = len(vector) - len(self._head) - 4
+            self._rows = np.zeros((len(self._scales), self.dim), np.int8)
 
     def remove(self, documents: list[int]) -> None:
         """Overwrite documents' vectors."""
+        self._settle()
         self._scales[documents] = 0
         self._rows[documents] = 0
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """One bool a document: whether it has a vector."""
+        self._settle()
         known: NDArray[np.bool_] = self._scales[: self.count] != 0
         return known
 
     def cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine between a query vector of length 1, shape [dim], and every document; 0 where there is no vector."""
+        self._settle()
         found = np.zeros(self.count, np.float32)
         if len(query) != self.dim:
             return found
@@ -96,17 +117,18 @@ class Vectors:
 
     def dump(self, documents: NDArray[np.int64]) -> tuple[dict[str, object], bytes]:
         """Return (models and dimension, bytes) of these documents' vectors."""
-        about = {"models": sorted(self.models), "dim": self.dim, "head": self._head.hex()}
+        self._settle()
+        about = {"models": sorted(self._models), "dim": self.dim, "head": self._head.hex()}
         return about, self._scales[documents].astype("<f4").tobytes() + self._rows[documents].tobytes()
 
     @classmethod
     def load(cls, about: dict[str, object], data: memoryview) -> Vectors:
         """Return the vectors that ``dump`` described."""
         vectors = cls()
-        vectors.models = set(about["models"])  # type: ignore[call-overload]
+        vectors._models = set(about["models"])  # type: ignore[call-overload]
         vectors.dim = int(about["dim"])  # type: ignore[call-overload]
         vectors._head = bytes.fromhex(str(about["head"]))
-        vectors.count = len(data) // (4 + vectors.dim)
+        vectors.count = vectors._settled = len(data) // (4 + vectors.dim)
         scales = np.frombuffer(data, "<f4", vectors.count).astype(np.float32)
         rows = np.frombuffer(data, np.int8, vectors.count * vectors.dim, 4 * vectors.count).reshape(vectors.count, vectors.dim)
         spare = max(_START, vectors.count // 8)

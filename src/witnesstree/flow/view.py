@@ -22,7 +22,7 @@ from witnesstree.proof.digest import MODULUS, Leaf, element
 from witnesstree.proof.keys import StoreKeys
 from witnesstree.proof.seal import Sealer
 from witnesstree.rules.policy import is_over
-from witnesstree.rules.terms import date_terms, marks_of, terms_of
+from witnesstree.rules.terms import date_words, marks_of, words_of
 from witnesstree.types.facts import RowFacts, RowParts, read_parts
 from witnesstree.types.record import SealedRecord
 from witnesstree.types.tombstone import read_tombstone
@@ -205,12 +205,12 @@ class View:
             self._earlier.setdefault(identity, []).append(before)
             self.columns.set_state(before, EARLIER)
             self._visible[before] = False
-        terms = terms_of(parts.text)
-        marks = marks_of(parts.text, terms)
+        words = words_of(parts.text)
+        marks = marks_of(parts.text, words)
         document = self.columns.append(fixed, seal, seq=seq, first_seq=first_seq, names=parts[3:], marks=marks, state=LATEST)
         latest[identity] = document
         said_at = int.from_bytes(fixed[68:76], "big", signed=True)
-        self.words.add([*date_terms(said_at), *terms_of(parts.name), *terms] if parts.name or said_at != ABSENT else terms)
+        self.words.add([*date_words(said_at), *words_of(parts.name), *words] if parts.name or said_at != ABSENT else words)
         self.vectors.add(vector)
         if self._prints is not None:
             self._prints[fixed[40:56]] = document

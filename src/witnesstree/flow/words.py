@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from witnesstree.rules.ranking import K1, STOP_WEIGHT, B, term_weight
+from witnesstree.rules.stem import stem
 from witnesstree.rules.terms import is_topic
 
 _MIN_TAIL = 256
@@ -29,12 +30,25 @@ class _Numbering(dict[str, int]):
     dropped = 0
 
 
+class _Stemming(dict[str, int]):
+    """Gives a whole word the number of its stem; a word seen before costs one look-up."""
+
+    def __init__(self, vocabulary: _Numbering) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self._vocabulary[stem(word)]
+        return number
+
+
 class WordIndex:
     """Terms of numbered documents. Documents are only added; a removed one loses its words at once."""
 
     def __init__(self) -> None:
         """Make an empty index."""
         self.vocabulary = _Numbering()
+        self._numbers = _Stemming(self.vocabulary)
         self._flat: array[int] = array("I")
         self._starts: array[int] = array("Q", [0])
         self._sealed = 0
@@ -48,9 +62,9 @@ class WordIndex:
         """Return the number of documents ever added."""
         return len(self._starts) - 1
 
-    def add(self, terms: Iterable[str]) -> None:
-        """Add the next document by its terms."""
-        numbers = list(map(self.vocabulary.__getitem__, terms))
+    def add(self, words: Iterable[str]) -> None:
+        """Add the next document by its words, in order."""
+        numbers = list(map(self._numbers.__getitem__, words))
         document = len(self)
         self._flat.extend(numbers)
         self._starts.append(len(self._flat))
@@ -61,6 +75,7 @@ class WordIndex:
 
     def remove(self, documents: Iterable[int]) -> None:
         """Forget documents' words; a term that no other document holds leaves the vocabulary."""
+        self._numbers.clear()
         gone: set[int] = set()
         for document in documents:
             first, last = self._starts[document], self._starts[document + 1]

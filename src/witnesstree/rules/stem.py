@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 _VOWELS: Final = frozenset("aeiouy")
 _KEPT_DOUBLE: Final = frozenset("lsz")
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word; what is short or not plain letters stays as it is."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():

@@ -89,12 +89,12 @@ MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-_TIME_TERMS: Final = frozenset(
-    terms_of(
-        "yesterday today tomorrow week month year weekend last next ago"
-        " monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
+_TIME_WORDS: Final = frozenset(
+    words_of(
+        "yesterday today tomorrow week weeks month months year years weekend weekends last next ago"
+        " monday tuesday wednesday thursday friday saturday sunday"
     )
-)
+).union(MONTHS)
 _ASKS: Final = ("?", "？", "؟")
 ASKS: Final = 1
 """Mark of a text that asks: it answers nothing."""
@@ -102,20 +102,20 @@ TELLS_TIME: Final = 2
 """Mark of a text with a word of time."""
 
 
-def marks_of(text: str, terms: list[str]) -> int:
-    """Return what a text with these terms looks like, as bits ``ASKS`` and ``TELLS_TIME``."""
+def marks_of(text: str, words: list[str]) -> int:
+    """Return what a text with these words looks like, as bits ``ASKS`` and ``TELLS_TIME``."""
     marks = ASKS if text.endswith(_ASKS) or text.rstrip().endswith(_ASKS) else 0
-    return marks | (0 if _TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
+    return marks | (0 if _TIME_WORDS.isdisjoint(words) else TELLS_TIME)
 
 
 @lru_cache(maxsize=4096)
-def _day_terms(day: int) -> tuple[str, str, str]:
+def _day_words(day: int) -> tuple[str, str, str]:
     date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)
-    return stem(MONTHS[date.month - 1]), str(date.day), str(date.year)
+    return MONTHS[date.month - 1], str(date.day), str(date.year)
 
 
-def date_terms(said_at: int) -> tuple[str, ...]:
-    """Return the terms by which the day of an instant (microseconds UTC) is found: month, day, year; none if it is absent."""
-    return () if said_at == ABSENT else _day_terms(said_at // 86_400_000_000)
+def date_words(said_at: int) -> tuple[str, ...]:
+    """Return the words by which the day of an instant (microseconds UTC) is found: month, day, year; none if it is absent."""
+    return () if said_at == ABSENT else _day_words(said_at // 86_400_000_000)
     day = datetime.fromtimestamp(said_at // 1_000_000, UTC)
     return [stem(MONTHS[day.month - 1]), str(day.day), str(day.year)]

@@ -12,7 +12,7 @@ from witnesstree import Memory
 from witnesstree.flow import cache
 from witnesstree.flow.view import View
 from witnesstree.flow.words import WordIndex
-from witnesstree.rules.terms import terms_of
+from witnesstree.rules.terms import words_of
 from witnesstree.types.tombstone import read_tombstone, write_tombstone
 
 
@@ -122,7 +122,7 @@ def test_words_index_scores_the_same_built_at_once_or_step_by_step() -> None:
     texts = [f"alpha beta {'gamma ' * (n % 4)} number{n} 房租" for n in range(600)]
     stepwise = WordIndex()
     for number, text in enumerate(texts):
-        stepwise.add(terms_of(text))
+        stepwise.add(words_of(text))
         if number in (10, 300, 500):
             stepwise.scores(["alpha"], np.ones(len(stepwise), np.bool_))
     visible = np.ones(600, np.bool_)
@@ -131,7 +131,7 @@ def test_words_index_scores_the_same_built_at_once_or_step_by_step() -> None:
         visible[document] = False
     fresh = WordIndex()
     for number, text in enumerate(texts):
-        fresh.add(terms_of(text) if visible[number] else [])
+        fresh.add(words_of(text) if visible[number] else [])
     for query in (["alpha"], ["gamma", "number77"], ["房租", "number5"], ["absent"]):
         assert np.allclose(stepwise.scores(query, visible), fresh.scores(query, visible))
     assert "number77" not in stepwise.vocabulary
