@@ -156,8 +156,8 @@ class VerifiedStore:
         if self.embedder is None or not models or models == {self.embedder.id}:
             return self.embedder
         raise InputError(
-            f"these memories have vectors of {', '.join(sorted(models))}, not of {self.embedder.id}: "
-            "open with that embedder, or run 'wtree reindex'",
+            f"these memories have vectors of {', '.join(sorted(models))}, not of {self.embedder.id}; "
+            "open with that embedder, or with embedder='none' to search by words",
             field="embedder",
         )
 
