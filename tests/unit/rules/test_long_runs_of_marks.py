@@ -70,8 +70,8 @@ def test_whole_verbs_stay_linear_in_a_run_of_marks(costs: list[int], shape: str)
     assert grown < 12
 
 
-LETTERS = "abcdefgoz\u00e9\u00fc\u0142\u0451\u0439\u03ae\u03cd\u05d0\u05d1\u0645\u062d\u1ebf\uff21\ufb01"
-MARKS = "\u0300\u0301\u0302\u0308\u0316\u0323\u0327\u0328\u0345"
+MARKS = "\u0300\u0301\u0302\u0308\u0316\u0323\u0327\u0328"
+ALPHABETS = {"latin": "abcdefgozéüłế", "greek": "αβγδήύω", "cyrillic": "абвгёйж", "hebrew": "אבגדה"}
 
 
 def expected_words(text: str) -> list[str]:
@@ -82,22 +82,20 @@ def expected_words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("script", ["latin", "greek", "cyrillic", "hebrew", "all"])
+@pytest.mark.parametrize("script", ALPHABETS)
 def test_terms_of_a_long_marked_text_are_those_of_the_whole_normalised_text(seed: int, script: str) -> None:
     """Words of one script with up to four marks a letter, in any order, thousands of characters, cut nowhere."""
-    ranges = {"latin": "abcdefgozéüłế", "greek": "αβγδήύω", "cyrillic": "абвгёйж", "hebrew": "אבגדה", "all": ""}
     dice = random.Random(f"{seed} {script}")
-    letters = ranges[script] or dice.choice([value for value in ranges.values() if value])
     words = []
     for _ in range(300):
-        word = "".join(dice.choice(letters) + "".join(dice.choices(MARKS[:-1], k=dice.randrange(5))) for _ in range(9))
+        word = "".join(dice.choice(ALPHABETS[script]) + "".join(dice.choices(MARKS, k=dice.randrange(5))) for _ in range(9))
         words.append(unicodedata.normalize(dice.choice(["NFC", "NFD"]), word))
     text = " ".join(words) + " "
     assert len(text) > 2000
     assert words_of(text) == expected_words(text)
 
 
-@pytest.mark.parametrize("count", [0, 1, 300, 399, 400, 401, 511, 512, 513, 5_000, 100_000])
+@pytest.mark.parametrize("count", [0, 1, 300, 399, 400, 401, 511, 512, 513, 5_000])
 @pytest.mark.parametrize("marks", ["\u0301", "\u0301\u0316", "\u0327\u0308\u0301"], ids=["one", "two", "three"])
 def test_run_of_marks_behind_a_word_leaves_the_words_alone(count: int, marks: str) -> None:
     """However long it is, the word before and the words after are what they are without it."""
@@ -106,7 +104,7 @@ def test_run_of_marks_behind_a_word_leaves_the_words_alone(count: int, marks: st
     assert words_of(text) == expected_words(text) == ["zurich", "cafe", "\u0142odz", "tail"]
 
 
-@pytest.mark.parametrize("text", ["\u0301" * 5000, "\u0316\u0301" * 5000, "\u05bc" * 1000, "\u0651\u0650" * 3000], ids=ascii)
+@pytest.mark.parametrize("text", ["\u0301" * 5000, "\u0316\u0301" * 5000, "\u05bc" * 1000, "\u0651\u0650" * 3000], ids=range(4))
 def test_marks_without_a_letter_are_no_words(text: str) -> None:
     """Nothing to find, and nothing to fail on."""
     assert words_of(text[:8]) == words_of(text) == []
