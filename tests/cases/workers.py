@@ -173,6 +173,22 @@ def follow(path: str, user: str, query: str) -> None:
             print(f"{type(error).__name__} {getattr(error, 'reason', '')} {error}", flush=True)
 
 
+def obey(path: str, user: str) -> None:
+    """Do what each line says, ``search WORDS`` or ``add WORDS``, and print how it ended: texts found, added, or the error."""
+    with Memory.open(path, user=user) as memory:
+        memory.search("open")
+        print("open", flush=True)
+        for line in sys.stdin:
+            verb, _, words = line.strip().partition(" ")
+            try:
+                found = (
+                    sorted(hit.text for hit in memory.search(words, k=1000).hits) if verb == "search" else memory.add(words).added
+                )
+                print(json.dumps(["done", found]), flush=True)
+            except Exception as error:
+                print(json.dumps([type(error).__name__, f"{getattr(error, 'reason', 'raw')}: {error}"]), flush=True)
+
+
 def write_readonly(path: str, user: str) -> None:
     """Try to write where nothing can be written; print how it ended."""
     with Memory.open(path, user=user) as memory:
