@@ -6,9 +6,12 @@ import base64
 import binascii
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, BinaryIO, Final
 
 from witnesstree.errors import Error, InputError, PackError, SealError
 from witnesstree.flow.ingest import Arrival, add, mark_of
@@ -20,7 +23,7 @@ from witnesstree.rules.authority import authority_of_turn
 from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, status_at_birth
 from witnesstree.types.instant import MAX_INSTANT, MIN_INSTANT, to_iso
 from witnesstree.types.limits import MAX_IMPORT_LINE_BYTES, MAX_YEAR, MIN_YEAR
-from witnesstree.types.message import check_text
+from witnesstree.types.message import Message, check_text
 from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
@@ -28,7 +31,9 @@ from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status
 from witnesstree.types.wire import decode, encode, parse_json
 
 FORMAT_KEY = "witnesstree_export"
-CHUNK = 500
+CHUNK: Final = 500
+CHUNK_BYTES: Final = 4 * 1024 * 1024
+_BOM: Final = b"\xef\xbb\xbf"
 Progress = Callable[[int], None]
 
 
@@ -63,12 +68,74 @@ def export_lines(store: VerifiedStore, principal: Principal) -> Iterator[str]:
         yield json.dumps({"note": note}, ensure_ascii=False)
 
 
-def split_input(data: object) -> list[object]:
-    """Return the items of an import: a list as it is, JSON lines or one JSON array as text or bytes.
+@dataclass(frozen=True, slots=True)
+class FileItems:
+    """The items of an import file, read anew and one at a time whenever they are asked for."""
+
+    path: str | os.PathLike[str]
+
+    def __iter__(self) -> Iterator[object]:
+        """Yield the items.
+
+        Raises:
+            InputError: the file can't be read, or is no intact JSON array.
+        """
+        return (item for _, item in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, object]]:
+        """Yield (line number, item); see ``numbered_items``."""
+        try:
+            with open(self.path, "rb") as file:
+                yield from numbered_items(file)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not a file name"
+            raise InputError(f"{os.fspath(self.path)} can't be read: {why}", field="data") from None
+
+
+def numbered_items(file: BinaryIO) -> Iterator[tuple[int, object]]:
+    """Yield the lines of a file that are not blank, each with its number; or the items of one JSON array, counted from 1.
+
+    Only one line is held at a time; of a line over the limit no more is held than shows that it is. An array is read as a whole.
+
+    Raises:
+        InputError: what begins like an array is no intact one.
+    """
+    is_first, number = True, 0
+    while line := file.readline(MAX_IMPORT_LINE_BYTES + 2):
+        number += 1
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        if is_first and line.lstrip().startswith(b"["):
+            yield from enumerate(_array(line + file.read()), 1)
+            return
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(MAX_IMPORT_LINE_BYTES)
+        if line.strip():
+            is_first = False
+            yield number, line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _array(data: bytes | str) -> list[object]:
+    try:
+        found = parse_json(data.decode() if isinstance(data, bytes) else data)
+    except UnicodeDecodeError:
+        raise InputError("an import must be UTF-8", field="data") from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise InputError("the import is not intact JSON", field="data")
+    return found
+
+
+def split_input(data: object) -> Iterable[object]:
+    """Return the items of an import: a list as it is, JSON lines or one JSON array as text or bytes, or a file's items.
 
     Raises:
         InputError: neither.
     """
+    if isinstance(data, os.PathLike):
+        return FileItems(data)
     if isinstance(data, bytes | bytearray):
         try:
             data = bytes(data).decode("utf-8-sig")
@@ -77,34 +144,31 @@ def split_input(data: object) -> list[object]:
     if isinstance(data, str):
         text = data.removeprefix("\ufeff")
         if text.lstrip().startswith("["):
-            try:
-                data = parse_json(text)
-            except (ValueError, RecursionError):
-                raise InputError("the import is not intact JSON", field="data") from None
-        else:
-            if "\n" not in text.strip() and not text.lstrip().startswith("{"):
-                raise InputError("the data is no JSON; to import a file, pass its Path", field="data")
-            lines = [
-                line.removesuffix("\r") for line in text.split("\n")
-            ]  # not splitlines: U+2028 may stand inside a JSON string
-            return [line for line in lines if line.strip()]
+            return _array(text)
+        if "\n" not in text.strip() and not text.lstrip().startswith("{"):
+            raise InputError("the data is no JSON; to import a file, pass its Path", field="data")
+        # not splitlines: U+2028 may stand inside a JSON string
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        return [line for line in lines if line.strip()]
     if not isinstance(data, Iterable) or isinstance(data, dict):
         raise InputError("an import is a list of messages, JSON lines, or an export of this program", field="data")
-    return list(data)
+    return data
 
 
 def parse_item(item: object) -> object:
-    """Return the message of one item; a text line must be one JSON object.
+    """Return the message of one item; a line, as text or bytes, must be one JSON object.
 
     Raises:
-        InputError: too long, or not JSON.
+        InputError: too long, not UTF-8, or not JSON.
     """
-    if not isinstance(item, str):
+    if not isinstance(item, str | bytes):
         return item
-    if len(item) > MAX_IMPORT_LINE_BYTES or len(item.encode(errors="surrogatepass")) > MAX_IMPORT_LINE_BYTES:
+    if len(item) > MAX_IMPORT_LINE_BYTES or len(_line_of(item)) - 1 > MAX_IMPORT_LINE_BYTES:
         raise InputError(f"the line is longer than {MAX_IMPORT_LINE_BYTES} bytes", field="line")
     try:
-        found = parse_json(item)
+        found = parse_json(item.decode() if isinstance(item, bytes) else item)
+    except UnicodeDecodeError:
+        raise InputError("the line is not UTF-8 text", field="line") from None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -112,40 +176,101 @@ def parse_item(item: object) -> object:
     return found
 
 
+def _chunks(items: Iterable[object]) -> Iterator[list[object]]:
+    """Yield the items in lists of at most ``CHUNK``, and fewer where they are long."""
+    chunk: list[object] = []
+    size = 0
+    for item in items:
+        chunk.append(item)
+        size += _size_of(item)
+        if len(chunk) == CHUNK or size >= CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _size_of(item: object) -> int:
+    """Return about how much text an item holds."""
+    if isinstance(item, dict):
+        item = item.get("content", item.get("text"))
+    elif isinstance(item, Message):
+        item = item.text
+    return len(item) if isinstance(item, str | bytes) else 0
+
+
+def is_export(item: object) -> bool:
+    """Return whether the first item of an import makes it an export of this program.
+
+    Raises:
+        InputError: of a newer version of it.
+    """
+    head = _try_parse(item)
+    if not isinstance(head, dict) or FORMAT_KEY not in head:
+        return False
+    if head[FORMAT_KEY] != 1:
+        raise InputError("this export has a newer format; upgrade this program", field="data")
+    return True
+
+
 def import_items(
-    store: VerifiedStore, items: list[object], arrival: Arrival, *, marks: set[bytes], progress: Progress | None = None
+    store: VerifiedStore, items: Iterable[object], arrival: Arrival, *, marks: set[bytes], progress: Progress | None = None
 ) -> AddResult:
     """Bring in chat messages or an export. Each chunk is one transaction; running it again adds nothing twice.
 
     Args:
         store: where to.
-        items: from ``split_input``.
+        items: from ``split_input``; a chat is taken from them chunk by chunk, an export is read twice.
         arrival: as whose memory, in which session and scope.
         marks: what this home remembers as erased; it does not come back.
         progress: called with the number of items done.
 
     Raises:
-        InputError: an export of a newer format.
+        InputError: an export of a newer format, or a file that changed while it was read.
     """
-    first = _try_parse(items[0]) if items else None
-    if isinstance(first, dict) and FORMAT_KEY in first:
-        return _import_export(store, items, first, arrival, marks=marks, progress=progress)
-    total = AddResult()
-    for start in range(0, len(items), CHUNK):
+    stream = iter(items)
+    first = next(stream, None)
+    if first is not None and is_export(first):
+        whole = [first, *stream] if stream is items else items
+        return _import_export(store, whole, arrival, marks=marks, progress=progress)
+    total = _Total()
+    done = 0
+    for chunk in _chunks(stream if first is None else chain([first], stream)):
         messages: list[object] = []
         places: list[int] = []
-        rejected: list[Rejected] = []
-        for index, item in enumerate(items[start : start + CHUNK], start):
+        for index, item in enumerate(chunk, done):
             try:
                 messages.append(parse_item(item))
                 places.append(index)
             except InputError as error:
-                rejected.append(Rejected(index, "line", str(error)))
-        part = add(store, messages, arrival, marks=marks)
-        total = _joined(total, _moved(part, places), rejected)
+                total.rejected.append(Rejected(index, "line", str(error)))
+        total.take(_moved(add(store, messages, arrival, marks=marks), places))
+        done += len(chunk)
         if progress is not None:
-            progress(min(start + CHUNK, len(items)))
-    return total
+            progress(done)
+    return total.result()
+
+
+@dataclass(slots=True)
+class _Total:
+    """What the chunks of an import did together."""
+
+    changes: list[Change] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    is_behind: bool = False
+
+    def take(self, part: AddResult) -> None:
+        self.changes += part.changes
+        self.rejected += part.rejected
+        self.is_behind = self.is_behind or part.anchor_behind
+
+    def result(self) -> AddResult:
+        return AddResult(
+            episodes=tuple(change.id for change in self.changes if change.id),
+            changes=tuple(self.changes),
+            rejected=tuple(sorted(self.rejected, key=lambda bad: bad.index)),
+            anchor_behind=self.is_behind,
+        )
 
 
 def _try_parse(item: object) -> object:
@@ -163,52 +288,101 @@ def _moved(part: AddResult, places: list[int]) -> AddResult:
     )
 
 
-def _joined(total: AddResult, part: AddResult, rejected: list[Rejected]) -> AddResult:
-    return AddResult(
-        episodes=total.episodes + part.episodes,
-        changes=total.changes + part.changes,
-        rejected=tuple(sorted((*total.rejected, *part.rejected, *rejected), key=lambda r: r.index)),
-        anchor_behind=total.anchor_behind or part.anchor_behind,
-    )
+@dataclass(slots=True)
+class _Survey:
+    """What the first reading of an export finds: its signature decides, before anything is written, what its records may keep.
+
+    ``sums`` are digests of its chunks: what is read again must be what the signature was checked over.
+    """
+
+    head: object = None
+    last: bytes = b""
+    whole: Any = field(default_factory=hashlib.sha256)
+    size: int = 0
+    sums: list[bytes] = field(default_factory=list)
+    ends: dict[bytes, int] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, items: Iterable[object]) -> _Survey:
+        survey = cls()
+        for chunk in _chunks(items):
+            if not survey.size:
+                survey.head = _try_parse(chunk[0])
+            survey.sums.append(_sum_of(chunk))
+            survey.whole.update(survey.last + b"".join(map(_line_of, chunk[:-1])))
+            survey.last = _line_of(chunk[-1])
+            for index, found in numbered_records(chunk, survey.size):
+                if isinstance(found, Record):
+                    survey.ends[found.id] = index
+                else:
+                    survey.rejected.append(found)
+            survey.size += len(chunk)
+        return survey
+
+
+def _line_of(item: object) -> bytes:
+    return (item if isinstance(item, bytes) else str(item).encode(errors="surrogatepass")) + b"\n"
+
+
+def _sum_of(chunk: list[object]) -> bytes:
+    return hashlib.sha256(b"".join(map(_line_of, chunk))).digest()
+
+
+def numbered_records(items: Iterable[object], start: int = 0) -> Iterator[tuple[int, Record | Rejected]]:
+    """Yield the records of an export, each with the index of its item, and what stands where one should.
+
+    Args:
+        items: the items of an export; the first one of all is its head, a signature is passed over.
+        start: the index of the first of these items.
+    """
+    for index, item in enumerate(items, start):
+        if index == 0:
+            continue
+        try:
+            body = parse_item(item)
+            if not (isinstance(body, dict) and "note" in body):
+                yield index, _read_record(body)
+        except InputError as error:
+            yield index, Rejected(index, "record", str(error))
 
 
 def _import_export(
-    store: VerifiedStore,
-    items: list[object],
-    head: dict[str, object],
-    arrival: Arrival,
-    *,
-    marks: set[bytes],
-    progress: Progress | None,
+    store: VerifiedStore, items: Iterable[object], arrival: Arrival, *, marks: set[bytes], progress: Progress | None
 ) -> AddResult:
     """Bring in an export of this program; its own signature decides which authority its records keep."""
-    if head[FORMAT_KEY] != 1:
-        raise InputError("this export has a newer format; upgrade this program", field="data")
+    survey = _Survey.of(items)
+    head = survey.head if isinstance(survey.head, dict) else {}
     origin = normalise_name(head.get("origin"), "origin")
-    is_ours = _is_signed_by_us(store, items, origin) and head.get("user") == arrival.principal.user
-    chains: dict[bytes, list[Record]] = {}
-    rejected: list[Rejected] = []
-    for index, item in enumerate(items[1:], 1):
-        try:
-            body = parse_item(item)
-            if isinstance(body, dict) and "note" in body:
-                continue
-            record = _read_record(body)
-            chains.setdefault(record.id, []).append(record)
-        except InputError as error:
-            rejected.append(Rejected(index, "record", str(error)))
-    changes: list[Change] = []
-    ids = list(chains)
-    behind = False
-    for start in range(0, len(ids), CHUNK):
-        part = {old: chains[old] for old in ids[start : start + CHUNK]}
-        made, written = store.write(_chain_writer(store, part, arrival, origin=origin, is_ours=is_ours, marks=marks))
-        changes += made
-        behind = behind or written.anchor_behind
+    is_ours = _is_signed_by_us(store, survey, origin) and head.get("user") == arrival.principal.user
+    total = _Total(rejected=survey.rejected)
+    done = 0
+    for chains, size in _whole_chains(items, survey):
+        if chains:
+            made, written = store.write(_chain_writer(store, chains, arrival, origin=origin, is_ours=is_ours, marks=marks))
+            total.take(AddResult(changes=tuple(made), anchor_behind=written.anchor_behind))
+        done += size
         if progress is not None:
-            progress(round((start + len(part)) / len(ids) * len(items)))
-    episodes = tuple(change.id for change in changes if change.id)
-    return AddResult(episodes, changes=tuple(changes), rejected=tuple(rejected), anchor_behind=behind)
+            progress(done)
+    return total.result()
+
+
+def _whole_chains(items: Iterable[object], survey: _Survey) -> Iterator[tuple[dict[bytes, list[Record]], int]]:
+    """Yield, chunk by chunk, the memories whose last version has been read, each with all its versions; and the chunk's size."""
+    chains: dict[bytes, list[Record]] = {}
+    start = 0
+    sums = iter(survey.sums)
+    for chunk in _chunks(items):
+        if next(sums, None) != _sum_of(chunk):
+            raise InputError("the file changed while it was read; import it again", field="data")
+        whole: dict[bytes, list[Record]] = {}
+        for index, found in numbered_records(chunk, start):
+            if isinstance(found, Record):
+                chains.setdefault(found.id, []).append(found)
+                if survey.ends[found.id] == index:
+                    whole[found.id] = chains.pop(found.id)
+        start += len(chunk)
+        yield whole, len(chunk)
 
 
 def _read_record(body: object) -> Record:
@@ -230,28 +404,27 @@ def check_record(record: Record) -> Record:
     if record.kind not in MEMORY_KINDS:
         raise InputError("the record is bookkeeping, not a memory", field="kind")
     check_text(record.text, "text")
-    for field in ("session", "scope", "name", "source", "agent", "subject", "predicate"):
-        if normalise_name(getattr(record, field), field, required=False) != getattr(record, field):
-            raise InputError(f"{field} is not in normal form", field=field)
-    for field in ("said_at", "valid_from", "valid_to", "expires_at"):
-        value = getattr(record, field)
+    for name in ("session", "scope", "name", "source", "agent", "subject", "predicate"):
+        if normalise_name(getattr(record, name), name, required=False) != getattr(record, name):
+            raise InputError(f"{name} is not in normal form", field=name)
+    for name in ("said_at", "valid_from", "valid_to", "expires_at"):
+        value = getattr(record, name)
         if value is not None and not MIN_INSTANT <= value <= MAX_INSTANT:
-            raise InputError(f"{field} lies outside the years {MIN_YEAR} to {MAX_YEAR}", field=field)
+            raise InputError(f"{name} lies outside the years {MIN_YEAR} to {MAX_YEAR}", field=name)
     if any(span.start > span.end for span in record.evidence):
         raise InputError("a quote of the record ends before it begins", field="evidence")
     return record
 
 
-def _is_signed_by_us(store: VerifiedStore, items: list[object], origin: str) -> bool:
-    last = _try_parse(items[-1])
+def _is_signed_by_us(store: VerifiedStore, survey: _Survey, origin: str) -> bool:
+    last = _try_parse(survey.last)
     if not isinstance(last, dict) or not isinstance(last.get("note"), str):
         return False
-    digest = hashlib.sha256(b"".join(str(item).encode() + b"\n" for item in items[:-1])).hexdigest()
     try:
         text = verify_note(last["note"].encode(errors="replace"), origin, store.master.public_key)
     except PackError:
         return False
-    return text == f"{FORMAT_KEY}\n{origin}\nsha256 {digest}\n"
+    return text == f"{FORMAT_KEY}\n{origin}\nsha256 {survey.whole.hexdigest()}\n"
 
 
 def _chain_writer(
