@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
 from tests.e2e.conftest import Wtree
 from witnesstree.anchors.file import FileAnchor
-from witnesstree.cli.main import COMMANDS, commands
+from witnesstree.cli.main import COMMANDS, OTHER_NAMES, commands
+from witnesstree.cli.reading import AUTHORITY_WORDS, KIND_WORDS, TRUST_WORDS
+from witnesstree.cli.writing import ROLE_WORDS
 from witnesstree.errors import StoreError
 
 GOOD: list[tuple[str, str]] = [
@@ -27,6 +30,7 @@ GOOD: list[tuple[str, str]] = [
     ("list|--all-states", "candidate, held"),
     ("list|--include-inactive", "candidate, held"),
     ("show|{rent}", "session: s1"),
+    ("get|{rent}", "session: s1"),
     ("evidence|{rent}", "characters 0 to 40 of version 1"),
     ("history|{rent}", "version 1, "),
     ("correct|{rent}|The rent is 900 euros.", "updated {rent} version 2"),
@@ -54,6 +58,7 @@ GOOD: list[tuple[str, str]] = [
     ("keys|reader", '"public_key"'),
     ("keys|rotate", "the store has a new key: "),
     ("keys|rotate|--lost-signer", "the store has a new key: "),
+    ("keys|rotate|--yes", "the store has a new key: "),
     ("doctor", "ok   anchor: agrees"),
     ("completion|bash", "_WTREE_COMPLETE=bash_complete"),
 ]
@@ -78,6 +83,7 @@ BAD: list[tuple[str, int, str]] = [
     ("list|--cursor|zzz", 2, "cursor"),
     ("show|{none}", 4, "there is no memory {none}"),
     ("show|../../etc/passwd", 4, "ids are 32 hex digits"),
+    ("get|{none}", 4, "there is no memory {none}"),
     ("evidence|{none}", 4, "there is no memory"),
     ("history|{none}", 4, "there is no memory"),
     ("correct|{rent}|", 2, "text is empty"),
@@ -96,7 +102,9 @@ BAD: list[tuple[str, int, str]] = [
     ("prove|{none}", 4, "there is no memory"),
     ("prove|{rent}|--output|{tmp}/no/folder", 2, "can't be made"),
     ("verify-receipt|{tmp}/rent.proof", 2, "Missing option '--key'"),
-    ("verify-receipt|{tmp}/rent.proof|--key|nonsense", 6, "name+hexid+base64"),
+    ("verify-receipt|{tmp}/rent.proof|--key|nonsense", 2, "name+hexid+base64; 'wtree keys verifier' prints it"),
+    ("verify-receipt|{tmp}/rent.proof|--key|{key}AAAA", 2, "not an intact Ed25519 verifier key"),
+    ("verify-receipt|{tmp}/rent.proof|--key|", 2, "name+hexid+base64"),
     ("verify-receipt|{tmp}/chat.jsonl|--key|{key}", 6, "not a signed note"),
     ("verify-receipt|{tmp}/missing|--key|{key}", 2, "can't be read"),
     ("checkpoint|--store|{tmp}/nothing.db", 4, "there is no store"),
@@ -109,12 +117,17 @@ BAD: list[tuple[str, int, str]] = [
     ("restore|{tmp}/old.backup|{store}", 2, "exists already"),
     ("restore|{tmp}/old.backup", 2, "exists already"),
     ("fork|{store}", 2, "exists already"),
-    ("keys|melt", 2, "No such command 'melt'"),
+    ("keys|melt", 2, "No such command 'melt'; see"),
+    ("keys|rotat", 2, "No such command 'rotat' (did you mean 'rotate'?); see 'wtree keys --help'"),
     ("doctor|--accept-head|many|zz", 2, "SIZE is a whole number"),
     ("doctor|--forget-place", 2, "type it exactly"),
     ("demo|--fast", 2, "No such option"),
     ("completion|tcsh", 2, "'tcsh' is not one of"),
-    ("remember|this", 2, "No such command 'remember'"),
+    ("import|{tmp}/chat.jsonl|--session|\u200b", 2, "session"),
+    ("remember|this", 2, "No such command 'remember' (did you mean 'add'?); see 'wtree --help'"),
+    ("serch|this", 2, "No such command 'serch' (did you mean 'search'?)"),
+    ("rotate-keys", 2, "did you mean 'keys rotate'?"),
+    ("qqq", 2, "No such command 'qqq'; see 'wtree --help'"),
     ("search|rent|--store|{tmp}/chat.jsonl", 2, "not a Witnesstree store"),
     ("search|rent|--store|mongodb://host/x", 7, "there is no backend for mongodb://"),
 ]
@@ -124,6 +137,13 @@ def test_every_command_is_tried_for_good_and_for_bad():
     """No command can be added without a row in both tables (demo's good run has a test of its own)."""
     assert {row[0].split("|")[0] for row in GOOD} | {"demo"} == set(COMMANDS)
     assert {row[0].split("|")[0] for row in BAD} >= set(COMMANDS)
+
+
+@pytest.mark.parametrize(("name", "command"), OTHER_NAMES.items(), ids=list(OTHER_NAMES))
+def test_a_hint_leads_to_a_command(wtree: Wtree, name: str, command: str):
+    """What a name from elsewhere is called here, is there."""
+    assert f"did you mean '{command}'?" in wtree.here(name).err
+    assert wtree.here(*command.split(), "--help").code == 0
 
 
 @pytest.mark.parametrize(("command", "expected"), GOOD, ids=[row[0] for row in GOOD])
@@ -210,6 +230,88 @@ def test_completion_finds_commands_and_options(wtree: Wtree):
     assert wtree(COMP_WORDS="wtree verify", **asked).out == "plain,verify-receipt\n"
     asked["COMP_CWORD"] = "2"
     assert "plain,--quarantine" in wtree(COMP_WORDS="wtree search --q", **asked).out
+
+
+CLOSED = [
+    ("add --role", ROLE_WORDS),
+    ("search --kind", KIND_WORDS),
+    ("ask --min-authority", AUTHORITY_WORDS),
+    ("search --min-trust", TRUST_WORDS),
+]
+
+
+@pytest.mark.parametrize(("begun", "words"), CLOSED, ids=[row[0] for row in CLOSED])
+def test_completion_finds_the_values_of_closed_sets(filled: Wtree, begun: str, words: tuple[str, ...]):
+    """Every value that is offered is taken, and the first letters choose."""
+    asked = {"_WTREE_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+    offered = filled(COMP_WORDS=f"wtree {begun} ", **asked).out.split()
+    assert offered == [f"plain,{word}" for word in words]
+    assert f"plain,{words[-1]}" in filled(COMP_WORDS=f"wtree {begun} {words[-1][:3]}", **asked).out.split()
+    command, option = begun.split()
+    for word in words:
+        assert filled.here(command, "rent", option, word).code == 0
+
+
+def test_help_says_how_completion_is_switched_on(wtree: Wtree):
+    """One line for each shell; what bash's line runs is a script that bash takes."""
+    assert "'wtree completion --help'" in " ".join(wtree.here("--help").out.split())
+    shown = wtree.here("completion", "--help").out
+    for line in ('eval "$(wtree completion bash)"', 'eval "$(wtree completion zsh)"', "wtree completion fish | source"):
+        assert line in shown
+    script = wtree.here("completion", "bash").out
+    assert subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False).returncode == 0
+
+
+def test_a_memory_without_a_said_time_shows_when_it_was_recorded(filled: Wtree):
+    """In text for a person; as JSON the said time stays empty."""
+    shown = filled.here("get", "{sister}", "--json").json
+    assert shown["at"] is None
+    when = f"recorded {shown['recorded_at']}"
+    commands_with_time = [
+        ["search", "sister"],
+        ["ask", "Where does my sister live?"],
+        ["list"],
+        ["evidence", "{sister}"],
+        ["history", "{sister}"],
+    ]
+    for command in commands_with_time:
+        assert when in filled.here(*command).out, command
+    answer = filled.here("ask", "Where does my sister live?", "--json").json
+    assert answer["citations"][0]["at"] is None
+    proof = filled.here("prove", "{sister}").out
+    proven = filled("verify-receipt", "-", "--key", "{key}", stdin=proof).out
+    assert "\nat: " not in proven
+    assert f"recorded_at: {shown['recorded_at']}" in proven
+    assert filled("verify-receipt", "-", "--key", "{key}", "--json", stdin=proof).json["at"] is None
+
+
+def test_an_older_answer_shows_when_its_own_version_was_recorded(filled: Wtree):
+    """The instant is that of the version that is quoted, not of a later one."""
+    first = filled.here("get", "{sister}", "--json").json["recorded_at"]
+    assert filled.here("correct", "{sister}", "My sister lives in Turin.").code == 0
+    asked = filled.here("ask", "Where does my sister live?", "--recorded-as-of", first).out
+    assert "Porto" in asked
+    assert f"recorded {first}" in asked
+
+
+def test_what_was_made_is_said_once(wtree: Wtree, home: Path):
+    """A new store and new keys: one line on standard error with both places and how to back the keys up; then no more."""
+    made = wtree("add", "The first words.", "--json")
+    assert made.err == (
+        f"wtree: made the store {wtree.store} and its keys {home}/state/keys/master.key;"
+        " back up the keys: 'wtree keys phrase' (without, the store can't be opened)\n"
+    )
+    assert made.json["changes"][0]["what"] == "added"
+    assert wtree("add", "More words.").err == ""
+    second = wtree("import", "-", "--store", "{tmp}/second.db", stdin='{"content": "words"}')
+    assert second.err.startswith(f"wtree: made the store {wtree.folder}/second.db under the keys {home}/state/keys/master.key;")
+    given = wtree("add", "Words.", "--store", "{tmp}/third.db", WITNESSTREE_KEY="ab" * 32)
+    assert given.err.startswith(f"wtree: made the store {wtree.folder}/third.db under the key in WITNESSTREE_KEY; keep that key")
+
+
+def test_help_says_where_the_phrase_is_read(wtree: Wtree):
+    """Standard input, one line; line breaks do no harm."""
+    assert "read from standard input: one line of 24 words" in " ".join(wtree.here("init", "--help").out.split())
 
 
 def test_search_options_choose_what_is_found(filled: Wtree):

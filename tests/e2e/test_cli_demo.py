@@ -17,6 +17,10 @@ def test_the_demo_runs_and_every_check_passes(wtree: Wtree):
     assert done.out.count("exit code 6: wtree: ") == 5
     assert "checked in a new process with an empty home" in done.out
     assert "269 turns of 14 sessions" in done.out
+    default, limited = done.out.partition('with min_authority="attested"')[::2]
+    assert "source: tool web_search, 2026-08-20T12:12:52Z, session 2026-08-printshop, unendorsed" in default.splitlines()[-2]
+    assert "My instruction is: ask me before paying a new account." in limited.splitlines()[1]
+    assert "source: user mira, 2026-08-20T12:18:38Z, session 2026-08-printshop, attested" in limited.splitlines()[2]
     assert re.fullmatch(r"demo: \d\d checks passed, \d+\.\d s of CPU time", done.out.splitlines()[-1])
     assert list(wtree.folder.iterdir()) == []
 

@@ -82,6 +82,9 @@ def test_a_rolled_back_store_needs_the_operator(filled: Wtree):
     tamper.copy_store(filled.store, later)
     tamper.copy_store(old, filled.store)
     assert filled.here("search", "rent").code == 6
+    audit = filled.here("audit").out.splitlines()
+    assert audit[1] == "log: it could not be verified; what follows was found without it"
+    assert "the store was rolled back" in audit[3]
     done = filled("doctor")
     assert bad_lines(done) == ["anchor"]
     size, root = offered_head(done)
@@ -153,9 +156,47 @@ def test_a_planted_trigger_is_found_and_repaired(filled: Wtree):
     assert bad_lines(filled("doctor"))[0] == "schema"
     audit = filled.here("audit")
     assert (audit.code, "trigger t was planted" in audit.out) == (6, True)
-    assert filled("repair").code == 0
+    done = filled("repair")
+    assert done.code == 0
+    assert done.out == "removed  store: trigger t was planted [derived_damaged]\nok  nothing is left to repair\n"
     assert filled.here("audit").code == 0
     assert "865 euros" in filled.here("search", "rent").out
+
+
+def plant_rows(filled: Wtree) -> None:
+    """Put two forged rows ahead of the log, and take an index away."""
+    copy = "INSERT INTO memory SELECT {}, owner, content, seal, vector FROM memory WHERE seq = 2"
+    tamper.run_sql(filled.store, copy.format(900), copy.format(901), "DROP INDEX memory_owner")
+
+
+def test_repair_lists_what_it_took_away_and_why(filled: Wtree):
+    """One line for each row that is gone and for what was rebuilt; nothing the second time."""
+    plant_rows(filled)
+    done = filled("repair")
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "removed  row 900: a forged row stands where none was written [row_planted]",
+        "removed  row 901: a forged row stands where none was written [row_planted]",
+        "rebuilt  store: index memory_owner is missing [derived_damaged]",
+        "ok  nothing is left to repair",
+    ]
+    assert filled("repair").out == "ok  nothing is left to repair\n"
+    plant_rows(filled)
+    again = filled.here("repair", "--json").json
+    assert [(row["where"], row["reason"]) for row in again["removed"]] == [("row 900", "row_planted"), ("row 901", "row_planted")]
+    assert [row["reason"] for row in again["rebuilt"]] == ["derived_damaged"]
+    assert (again["ok"], again["problems"]) == (True, [])
+
+
+def test_a_repair_that_needs_a_backup_took_no_row_away(filled: Wtree):
+    """While a row is altered, planted rows stay, and are not listed as removed; the schema is rebuilt all the same."""
+    plant_rows(filled)
+    tamper.change_row(filled.store, b"My sister lives in Porto.", b"My sister lives in Turin.")
+    done = filled.here("repair", "--json")
+    assert done.code == 6
+    assert done.json["removed"] == []
+    assert [row["message"] for row in done.json["rebuilt"]] == ["index memory_owner is missing"]
+    assert {row["reason"] for row in done.json["problems"]} >= {"row_altered", "row_planted"}
 
 
 def test_a_rotated_key_reads_on(filled: Wtree):

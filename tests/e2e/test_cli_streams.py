@@ -173,6 +173,23 @@ def test_colour_and_progress_are_for_terminals_only(filled: Wtree):
     assert (piped.err, piped.out) == ("", "0 added, 1 already there\n")
 
 
+def test_rotating_keys_on_a_terminal_asks_first(filled: Wtree):
+    """No is the default and changes nothing; yes, `--yes` and a pipe rotate, as with `wtree forget`."""
+    code, shown = on_terminal(filled, "keys", "rotate", typed=b"\n")
+    assert code == 1
+    assert f"give {filled.store} a new key? the recovery phrase will not restore it [y/N]" in shown
+    assert "the key was not changed" in shown
+    assert filled("keys", "verifier").out.strip() == filled.ids["key"]
+    keys = [filled.ids["key"]]
+    for words, typed in ((["keys", "rotate"], b"y\n"), (["keys", "rotate", "--yes"], b"")):
+        code, shown = on_terminal(filled, *words, typed=typed)
+        assert (code, "the store has a new key: " in shown) == (0, True)
+        keys.append(filled("keys", "verifier").out.strip())
+    assert filled("keys", "rotate").code == 0
+    keys.append(filled("keys", "verifier").out.strip())
+    assert len(set(keys)) == 4
+
+
 def test_forgetting_on_a_terminal_asks_first(filled: Wtree):
     """No is the default; yes erases."""
     code, shown = on_terminal(filled, "forget", "--everything", typed=b"\n")

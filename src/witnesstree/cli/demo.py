@@ -28,7 +28,8 @@ from witnesstree.types.settings import Settings
 USER = "mira"
 RENT_QUERY = "rent IBAN reference Ahornstieg"
 REAL_ACCOUNT, FALSE_ACCOUNT = "DE79 0000 0000 1234 5678 90", "DE98 0000 0000 9999 9999 99"
-INJECTION_ID = "2026-08-printshop-06"
+INJECTION_ID, RULE_ID = "2026-08-printshop-06", "2026-08-printshop-12"
+PAYING_QUESTION = "Should agents ask before paying invoices to a new account?"
 SECRET, SECRET_ID = "zqxjwv-periwinkle", "2026-10-storage-06"
 EXIT_INTEGRITY = 6
 COMMAND_LIMIT_S = 60
@@ -109,7 +110,7 @@ class Demo:
             for question in questions:
                 answer = memory.answer(question["question"])
                 self.say(f"   Q: {question['question']}")
-                for line in answer_lines(answer.to_dict()):
+                for line in answer_lines(memory, answer.to_dict()):
                     self.say(f"      {line}")
                 if question["expect"] is None:
                     self.check(answer.abstained, f"nothing supports an answer to: {question['question']}")
@@ -135,6 +136,22 @@ class Demo:
         self.check(len(inside) == 1, "the planted order stands inside the fence, marked as unendorsed")
         self.check(all(hit.source != INJECTION_ID for hit in endorsed.hits), "who asks for endorsed memories does not get it")
         self.say("   Asked for endorsed memories only, the search leaves it out.")
+        self.ask_with_and_without_authority()
+
+    def ask_with_and_without_authority(self) -> None:
+        """Ask one question twice: without a limit the planted order answers, with one it is the user's own rule."""
+        with self.open() as memory:
+            self.say(f"   Q: {PAYING_QUESTION}")
+            for limit, source, about in (
+                (None, INJECTION_ID, "by default, whatever was said may answer, marked with its authority:"),
+                ("attested", RULE_ID, 'with min_authority="attested" only what somebody stands behind:'),
+            ):
+                answer = memory.answer(PAYING_QUESTION, min_authority=limit)
+                self.say(f"      {about}")
+                for line in answer_lines(memory, answer.to_dict()):
+                    self.say(f"         {line}")
+                found = memory.get(answer.citations[0].id).source if answer.citations else ""
+                self.check(found == source, f"asked with min_authority={limit}, {source} answers, not {found}")
 
     def tamper_with_the_file(self) -> None:
         """Edit the database file four times behind the program's back; a plain search must refuse each time."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.verb import Door, NewFile, Verb, parse_option, warn_if_behind
+from witnesstree.cli.verb import EXIT_DECLINED, YES, Door, NewFile, Verb, asks, confirmed, parse_option, warn_if_behind
 from witnesstree.errors import InputError
 from witnesstree.types.result import ErasureReceipt
 
@@ -19,7 +18,7 @@ from witnesstree.types.result import ErasureReceipt
 @click.option("--where", metavar="JSON", help='Everything that a filter matches, such as {"role": "tool"}.')
 @click.option("--everything", is_flag=True, help="All memories of the user.")
 @click.option("--dry-run", is_flag=True, help="Only say how much it would be.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@YES
 @click.option("--receipt", metavar="FILE", help="Write the signed receipt to a new file.")
 def forget_command(
     door: Door,
@@ -37,15 +36,14 @@ def forget_command(
     The signed receipt goes to --receipt FILE or to standard output; 'wtree verify-receipt' checks it.
     """
     choice: dict[str, Any] = {"session": session, "where": parse_option(where, "where"), "everything": everything}
-    asks = not yes and not dry_run and terminal.is_tty(sys.stdin)
-    if everything and not yes and not dry_run and not asks:
+    is_asked = asks(yes or dry_run)
+    if everything and not yes and not dry_run and not is_asked:
         raise InputError("to erase everything without being asked, add --yes", field="yes")
     with door.open() as memory:
-        if asks:
+        if is_asked:
             size = memory.forget(id, dry_run=True, **choice)
-            if not click.confirm(f"erase {_count(size)} of {terminal.one_line(door.user)}?", err=True):
-                terminal.warn("nothing was erased")
-                return 1
+            if not confirmed(f"erase {_count(size)} of {door.user}?", "nothing was erased"):
+                return EXIT_DECLINED
         file = None if receipt is None or dry_run else NewFile(receipt)
         try:
             done = memory.forget(id, dry_run=dry_run, **choice)

@@ -8,7 +8,19 @@ import click
 
 from witnesstree.cli import terminal
 from witnesstree.cli.proving import report_lines
-from witnesstree.cli.verb import BareVerb, Door, StoreVerb, as_text, deliver, read_file
+from witnesstree.cli.verb import (
+    EXIT_DECLINED,
+    YES,
+    BareVerb,
+    Door,
+    HintingGroup,
+    StoreVerb,
+    as_text,
+    asks,
+    confirmed,
+    deliver,
+    read_file,
+)
 from witnesstree.config import read_settings
 from witnesstree.errors import InputError
 from witnesstree.flow.opening import Home
@@ -16,7 +28,11 @@ from witnesstree.flow.opening import Home
 
 @click.command("init", cls=StoreVerb)
 @click.option(
-    "--phrase", is_flag=False, flag_value="-", metavar="-", help="Restore the keys from the recovery phrase at standard input."
+    "--phrase",
+    is_flag=False,
+    flag_value="-",
+    metavar="-",
+    help="Restore the keys from the recovery phrase, which is read from standard input: one line of 24 words.",
 )
 def init_command(door: Door, *, phrase: str | None) -> None:
     """Make this home's keys, if it has none, and show the 24 words that restore them ('wtree keys phrase' shows them again).
@@ -71,7 +87,7 @@ def _read_phrase() -> str:
     return as_text(read_file("-"), "the phrase")
 
 
-@click.group("keys", invoke_without_command=True)
+@click.group("keys", cls=HintingGroup, invoke_without_command=True)
 @click.pass_context
 def keys_command(ctx: click.Context) -> None:
     """Show or rotate keys."""
@@ -105,11 +121,19 @@ def reader_command(door: Door, *, output: str | None) -> None:
 
 @keys_command.command("rotate", cls=StoreVerb)
 @click.option("--lost-signer", is_flag=True, help="Do it with a reader's key, since the signing key is lost; the log says so.")
-def rotate_command(door: Door, *, lost_signer: bool) -> None:
-    """Check the whole store, then seal and sign everything anew under a new key; the old one is worthless afterwards."""
+@YES
+def rotate_command(door: Door, *, lost_signer: bool, yes: bool) -> int:
+    """Check the whole store, then seal and sign everything anew under a new key; the old one is worthless afterwards.
+
+    On a terminal it asks first; the recovery phrase does not restore the new key.
+    """
     with door.open(for_user=False) as memory:
+        question = f"give {memory.place} a new key? the recovery phrase will not restore it"
+        if asks(yes) and not confirmed(question, "the key was not changed"):
+            return EXIT_DECLINED
         report = memory.rotate_keys(lost_signer=lost_signer)
         key = memory.verifier_key
     path = str(Home.at(read_settings()).keyring.path_of(bytes.fromhex(report.store_id)))
     lines = [f"the store has a new key: {path}", "Back up this file: the recovery phrase does not restore a rotated key."]
     door.tell(report.to_dict() | {"key": path, "verifier_key": key}, [*lines, f"verifier key: {key}", *report_lines(report)])
+    return 0

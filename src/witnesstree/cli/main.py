@@ -12,6 +12,7 @@ import click
 
 from witnesstree import __version__
 from witnesstree.cli import terminal
+from witnesstree.cli.verb import HintingGroup
 from witnesstree.config import DEBUG_VARIABLE, read_settings
 from witnesstree.errors import Error
 
@@ -29,6 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ask": ("reading", "Answer a question with a quote and its source, or abstain."),
     "list": ("reading", "List memories, oldest first."),
     "show": ("reading", "Show one memory."),
+    "get": ("reading", "Show one memory; the same as show."),
     "evidence": ("reading", "Show the quotes that a memory rests on."),
     "history": ("reading", "Show every version of a memory."),
     "correct": ("writing", "Correct a memory; the old version stays in its history."),
@@ -42,7 +44,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "checkpoint": ("proving", "Print the signed head of the log."),
     "repair": ("proving", "Rebuild what is derived."),
     "export": ("moving", "Write a user's whole memory as signed JSON lines."),
-    "import": ("moving", "Bring in chats or exports."),
+    "import": ("importing", "Bring in chats or exports."),
     "backup": ("moving", "Write a consistent copy of the store."),
     "restore": ("moving", "Make a new store from a backup."),
     "fork": ("moving", "Make a new store that begins with this one's memory."),
@@ -54,8 +56,21 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 """Name → (module that holds it, what it does). A module is imported when its command is run."""
 
 
-class Commands(click.Group):
+OTHER_NAMES: Final = {
+    "answer": "ask",
+    "update": "correct",
+    "remember": "add",
+    "recall": "search",
+    "rotate-keys": "keys rotate",
+    "verify": "verify-receipt",
+}
+"""Names that the Python verbs or other doors use, and the command that does it here."""
+
+
+class Commands(HintingGroup):
     """The commands of ``COMMANDS``; only the one that is called is loaded."""
+
+    other_names = OTHER_NAMES
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
@@ -84,7 +99,8 @@ class Commands(click.Group):
 
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong input, 3 no access, 4 not found, 5 conflict, 6 the memory is not what was written,"
-    " 7 unsupported, 8 storage failed, 130 interrupted."
+    " 7 unsupported, 8 storage failed, 130 interrupted. Completion with the Tab key: 'wtree completion --help' says how to"
+    " switch it on."
 )
 
 

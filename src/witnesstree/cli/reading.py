@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.terminal import indented, memo_lines, who_said, withheld_lines
-from witnesstree.cli.verb import QUARANTINE, Door, Verb, parse_option
+from witnesstree.cli.terminal import indented, memo_lines, when, who_said, withheld_lines
+from witnesstree.cli.verb import QUARANTINE, Door, Verb, completes, parse_option
 from witnesstree.errors import InputError
+from witnesstree.types.trust import MEMORY_KINDS, Authority, Trust, name_of
 
+if TYPE_CHECKING:
+    from witnesstree.memory import Memory
+
+KIND_WORDS = tuple(name_of(kind) for kind in MEMORY_KINDS)
+AUTHORITY_WORDS = tuple(name_of(level) for level in Authority if level is not Authority.NONE)
+TRUST_WORDS = tuple(name_of(level) for level in Trust if level is not Trust.REJECTED)
 FILTERS = [
     click.option("--agent", metavar="NAME", help="The agent that asks."),
     click.option("--session", help="Only this conversation."),
     click.option("--scope", help="Only this scope label."),
-    click.option("--kind", "kinds", multiple=True, help="Only this kind (repeat for several)."),
-    click.option("--min-authority", metavar="LEVEL", help="At least unendorsed, attested or authorized."),
-    click.option("--min-trust", metavar="LEVEL", help="At least contested, candidate or verified."),
+    click.option(
+        "--kind", "kinds", multiple=True, help="Only this kind (repeat for several).", shell_complete=completes(*KIND_WORDS)
+    ),
+    click.option(
+        "--min-authority",
+        metavar="LEVEL",
+        help="At least unendorsed, attested or authorized.",
+        shell_complete=completes(*AUTHORITY_WORDS),
+    ),
+    click.option(
+        "--min-trust",
+        metavar="LEVEL",
+        help="At least contested, candidate or verified.",
+        shell_complete=completes(*TRUST_WORDS),
+    ),
     click.option("--as-of", metavar="INSTANT", help="What was true then, such as 2026-11-30T09:15:00+01:00."),
     click.option("--recorded-as-of", metavar="INSTANT", help="What was known then."),
     click.option("--where", metavar="JSON", help='Filter, such as {"role": "user"}.'),
@@ -68,17 +87,31 @@ def ask_command(door: Door, question: str, *, kinds: tuple[str, ...], where: str
     filters = parse_option(where, "where")
     with door.open(quarantine=quarantine) as memory:
         answer = memory.answer(question, kinds=kinds or None, where=filters, **rest).to_dict()
-    door.tell(answer, [*answer_lines(answer), *withheld_lines(answer["withheld"])])
+        lines = [*answer_lines(memory, answer), *withheld_lines(answer["withheld"])]
+    door.tell(answer, lines)
 
 
-def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """Yield an answer as a person reads it: the quote, then its source; or that there is none."""
+def answer_lines(memory: Memory, answer: dict[str, Any]) -> Iterator[str]:
+    """Yield an answer as a person reads it: the quote, then its source; or that there is none.
+
+    Args:
+        memory: where the answer comes from.
+        answer: as plain data.
+    """
     if answer["abstained"]:
         yield f"no answer: {answer['reason']}"
         return
     yield terminal.inert(answer["text"])
     for citation in answer["citations"]:
-        yield f"  source: {who_said(citation)}, id {citation['id']}"
+        yield f"  source: {who_said(with_recorded_at(memory, citation))}, id {citation['id']}"
+
+
+def with_recorded_at(memory: Memory, quoted: dict[str, Any]) -> dict[str, Any]:
+    """Return a quote or citation with the instant of its recording, if nobody told when it was said."""
+    if quoted["at"]:
+        return quoted
+    versions = memory.history(quoted.get("source") or quoted["id"])
+    return quoted | {"recorded_at": next(memo.recorded_at for memo in versions if memo.version == quoted["version"])}
 
 
 def _page(door: Door, page: Any, nothing: str) -> None:
@@ -137,6 +170,9 @@ def show_command(door: Door, id: str, *, quarantine: bool) -> None:
     door.tell(memo, [*lines, "text:", *indented(memo["text"])])
 
 
+get_command = show_command
+
+
 @click.command("evidence", cls=Verb)
 @click.argument("id")
 @QUARANTINE
@@ -144,12 +180,14 @@ def evidence_command(door: Door, id: str, *, quarantine: bool) -> None:
     """Show the verbatim quotes that the memory ID rests on."""
     with door.open(quarantine=quarantine) as memory:
         quotes = [quote.to_dict() for quote in memory.evidence(id)]
-    lines = []
-    for quote in quotes:
-        who = f"{quote['role']} {terminal.one_line(quote['name'])}".strip()
-        place = f"characters {quote['start']} to {quote['end']} of version {quote['version']}"
-        lines += [f"{quote['source']}  {who}, {quote['at'] or 'time unknown'}, {place}", *indented(quote["text"])]
+        lines = [line for quote in quotes for line in _quote_lines(with_recorded_at(memory, quote))]
     door.tell(quotes, lines)
+
+
+def _quote_lines(quote: dict[str, Any]) -> list[str]:
+    who = f"{quote['role']} {terminal.one_line(quote['name'])}".strip()
+    place = f"characters {quote['start']} to {quote['end']} of version {quote['version']}"
+    return [f"{quote['source']}  {who}, {when(quote)}, {place}", *indented(quote["text"])]
 
 
 @click.command("history", cls=Verb)

@@ -160,10 +160,15 @@ class Progress:
             sys.stderr.flush()
 
 
+def when(memo: Mapping[str, Any]) -> str:
+    """Return when something was said or, where nobody told, when it was recorded."""
+    return memo["at"] or f"recorded {memo['recorded_at']}"
+
+
 def who_said(memo: Mapping[str, Any]) -> str:
     """Return who said something, when, in which session, and how far it is proven."""
     who = f"{memo['role']} {one_line(memo['name'])}".strip()
-    parts = [who, memo["at"] or "time unknown"]
+    parts = [who, when(memo)]
     if memo["session"]:
         parts.append(f"session {one_line(memo['session'])}")
     return ", ".join([*parts, memo["authority"], memo["trust"]])

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.config import STORE_VARIABLE, USER_VARIABLE, read_settings
+from witnesstree.config import KEY_VARIABLE, STORE_VARIABLE, USER_VARIABLE, read_settings
 from witnesstree.errors import InputError, StoreError
 from witnesstree.types.wire import parse_json
 
 if TYPE_CHECKING:
     from witnesstree.memory import Memory
-    from witnesstree.types.result import AddResult, Change, ErasureReceipt
 
 QUARANTINE = click.option(
     "--quarantine", is_flag=True, help="Withhold what fails its integrity check and say how much, instead of refusing all."
 )
+Completion = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def completes(*words: str) -> Completion:
+    """Return what a shell offers for a value that is one of a closed set; what is valid, the verbs decide."""
+    return lambda ctx, parameter, begun: [word for word in words if word.startswith(begun)]
+
+
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
+EXIT_DECLINED: Final = 1
 EXPECTED_VERSION = click.option("--expected-version", type=int, metavar="N", help="Refuse if the memory is at another version.")
 
 
@@ -78,6 +88,30 @@ class Door:
         on_tamper = "quarantine" if quarantine else "raise"
         return Memory.open(store, user=user, create=create, on_tamper=on_tamper, examine=examine)
 
+    def check_names(self) -> None:
+        """Say that no store or no user was named, before any work is done.
+
+        Raises:
+            InputError: one was not.
+        """
+        _ = self.store, self.user
+
+    def open_or_make(self) -> Memory:
+        """Open the memory of this command, or make it; one line on standard error then says where it and its keys are."""
+        self.check_names()
+        from witnesstree.flow.opening import Home
+        from witnesstree.stores import place_exists
+
+        keyring = Home.at(read_settings()).keyring
+        is_new, makes_keys = not place_exists(self.store), not keyring.has_key()
+        memory = self.open(create=True)
+        if is_new:
+            keys = f"{'and its' if makes_keys else 'under the'} keys {keyring.path_of()}; back up the keys: 'wtree keys phrase'"
+            if keyring.is_given:
+                keys = f"under the key in {KEY_VARIABLE}; keep that key safe"
+            terminal.warn(terminal.one_line(f"wtree: made the store {memory.place} {keys} (without, the store can't be opened)"))
+        return memory
+
     def tell(self, value: Any, lines: Iterable[str]) -> None:
         """Write a result: as JSON if that was asked for, else as lines for a person."""
         if self.as_json:
@@ -108,6 +142,24 @@ class BareVerb(click.Command):
         return super().invoke(ctx)
 
 
+class HintingGroup(click.Group):
+    """A group of commands that says which one may have been meant by a name that is none of them."""
+
+    other_names: ClassVar[dict[str, str]] = {}
+    """What else a command may be looked for under."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is an error with a hint."""
+        name = args[0]
+        if not (name.startswith("-") or ctx.resilient_parsing) and self.get_command(ctx, name) is None:
+            known = self.list_commands(ctx)
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = self.other_names.get(name) or (close[0] if close else "")
+            hint = f" (did you mean '{meant}'?)" if meant else ""
+            raise click.UsageError(f"No such command '{name}'{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
 class StoreVerb(BareVerb):
     """A command about a whole store: it takes --store and --json."""
 
@@ -120,7 +172,28 @@ class Verb(StoreVerb):
     has_user = True
 
 
-def warn_if_behind(result: AddResult | Change | ErasureReceipt) -> None:
+def asks(yes: bool) -> bool:
+    """Return whether a command that can't be undone asks first: on a terminal, unless it was told not to."""
+    return not yes and terminal.is_tty(sys.stdin)
+
+
+def confirmed(question: str, otherwise: str) -> bool:
+    """Return whether a person says yes to a question; else say what was left undone."""
+    if click.confirm(terminal.one_line(question), err=True):
+        return True
+    terminal.warn(otherwise)
+    return False
+
+
+class Written(Protocol):
+    """What a write gives back."""
+
+    @property
+    def anchor_behind(self) -> bool:
+        """Whether the anchor could not follow."""
+
+
+def warn_if_behind(result: Written) -> None:
     """Say so if the anchor could not follow a write."""
     if result.anchor_behind:
         terminal.warn("wtree: warning: it is done, but the anchor could not be written; run 'wtree doctor'")

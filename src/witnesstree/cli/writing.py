@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import click
 
-from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, parse_option, read_stdin, warn_if_behind
-from witnesstree.types.message import Message, check_message
+from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, completes, parse_option, read_stdin, warn_if_behind
+from witnesstree.types.message import ROLES, Message, check_message
 from witnesstree.types.result import Change
+from witnesstree.types.trust import name_of
+
+ROLE_WORDS = tuple(dict.fromkeys(name_of(role) for role in ROLES.values()))
 
 
 @click.command("add", cls=Verb)
 @click.argument("text", default="-")
-@click.option("--role", default="user", show_default=True, help="user, assistant, tool, document or system.")
+@click.option(
+    "--role",
+    default="user",
+    show_default=True,
+    help="user, assistant, tool, document or system.",
+    shell_complete=completes(*ROLE_WORDS),
+)
 @click.option("--name", help="The speaker's name.")
 @click.option("--at", metavar="INSTANT", help="When it was said, such as 2026-11-30T09:15:00+01:00.")
 @click.option("--session", help="The conversation it belongs to.")
@@ -42,7 +51,7 @@ def add_command(
     words = read_stdin().removesuffix("\n") if text == "-" else text
     message = Message(words, role=role, name=name, at=at, id=source_id, session=session, metadata=about)
     check_message(message)  # before a store is made for it
-    with door.open(create=True) as memory:
+    with door.open_or_make() as memory:
         result = memory.add(message, agent=agent, scope=scope, hold=hold)
     warn_if_behind(result)
     door.tell(result.to_dict(), [_sentence(change) for change in result.changes])
