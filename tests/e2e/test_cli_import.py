@@ -166,16 +166,18 @@ def test_an_endless_line_is_one_rejected_line(wtree: Wtree):
 
 
 MEMORY_SCRIPT = """
-import resource, sys
+import sys, tracemalloc
 from witnesstree.cli.main import run
+tracemalloc.start()
 for words in sys.argv[1:]:
+    tracemalloc.reset_peak()
     code = run(["import", words])
-    print("peak", code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    print("peak", code, tracemalloc.get_traced_memory()[1])
 """
 
 
 def peaks(wtree: Wtree, *files: str, stdin: Path | None = None) -> list[tuple[int, int]]:
-    """The exit code of an import of each file, one after the other in one new process, and its peak memory so far in bytes."""
+    """The exit code of an import of each file, one after the other in one new process, and its peak memory in bytes."""
     done = subprocess.run(
         [sys.executable, "-c", MEMORY_SCRIPT, *files],
         env=wtree.environment | {"WITNESSTREE_EMBEDDER": "none"},
