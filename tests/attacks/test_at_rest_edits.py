@@ -225,7 +225,7 @@ PLANTED: dict[str, Edit] = {
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("live", [False, True], ids=["reopened", "live"])
 def test_planted_schema_is_refused_and_never_runs(world: SqliteWorld, name: str, live: bool) -> None:
-    """T-C10: planted triggers, views, tables, indexes and headers (edits I4 and I7)."""
+    """T-C10, row P-088: planted triggers, views, tables, indexes and headers (edits I4 and I7)."""
     from witnesstree.errors import Error
 
     world.reset()

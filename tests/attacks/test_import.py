@@ -84,7 +84,7 @@ def test_an_own_export_comes_back_with_its_authority(memory: Memory):
     ids=str,
 )
 def test_an_edited_export_gains_neither_authority_nor_trust(memory: Memory, changes: dict[str, Any]):
-    """T-L1: without an intact signature of our own, a file can at most report that the user said it."""
+    """T-L1, row P-051: without an intact signature of our own, a file can at most report that the user said it."""
     with fresh() as target:
         assert target.import_(memory.export()).added == 4
     with fresh() as target:

@@ -186,7 +186,7 @@ BAD_CALLS: dict[str, Callable[[Memory, str], object]] = {
 
 @pytest.mark.parametrize("name", BAD_CALLS)
 def test_an_odd_argument_gives_one_of_our_errors(memory: Memory, name: str):
-    """T-D4: never a bare TypeError, and never a change."""
+    """T-D4, row P-015: never a bare TypeError, and never a change."""
     id = memory.list().items[0].id
     assert memory.get(id).text == "I like green tea."
     before = reads(memory)

@@ -143,7 +143,7 @@ def test_two_spellings_of_one_name_are_one_user(memory: Memory):
 @pytest.mark.parametrize("k", [1, 10, 1000])
 @pytest.mark.parametrize("query", [SECRET, "safe", "number 4711", "the is a of and", "*", "bob", "user:bob"])
 def test_no_search_returns_another_users_words(memory: Memory, query: str, k: int):
-    """T-I1: whose memory it is decides before anything is ranked."""
+    """T-I1, row P-100: whose memory it is decides before anything is ranked."""
     assert memory.search(query, user="bob", k=k).to_dict()["integrity"] == "verified"
     head = memory.checkpoint()
     for where in (None, {"user": "bob"}, {"not": {"user": "alice"}}, {"or": [{"user": "bob"}, {"role": "user"}]}):
@@ -213,7 +213,7 @@ def refusal(call: Call, memory: Memory, id: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("verb", [*READS, *WRITES])
 def test_a_foreign_id_answers_like_one_that_never_existed(memory: Memory, verb: str):
-    """T-I8: no verb tells whether an id is somebody else's, was erased, or was invented."""
+    """T-I8, rows P-011 and P-013: no verb tells whether an id is somebody else's, was erased, or was invented."""
     call = (READS | WRITES)[verb]
     own = memory.add("An own memory.", user="alice", hold=verb == "approve").episodes[0]
     if verb != "update at a version":
@@ -231,7 +231,7 @@ def test_a_foreign_id_answers_like_one_that_never_existed(memory: Memory, verb: 
 
 @pytest.mark.parametrize("verb", ["get", "evidence", "prove"])
 def test_a_withdrawn_memory_answers_like_one_that_never_existed(memory: Memory, verb: str):
-    """T-I8: what its owner took back is not served, and not hinted at."""
+    """T-I8, row P-013: what its owner took back is not served, and not hinted at."""
     withdrawn = memory.add("Taken back.", user="alice").episodes[0]
     assert READS["get"](memory, withdrawn).text == "Taken back."
     memory.retract(withdrawn, user="alice")

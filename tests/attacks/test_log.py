@@ -64,7 +64,7 @@ WRITES: dict[str, tuple[Callable[[Memory], object], list[Op], str]] = {
 
 @pytest.mark.parametrize("verb", WRITES)
 def test_each_write_leaves_entries_that_commit_to_its_actor(memory: Memory, verb: str):
-    """T-R1: one entry a row and one commit, in the same transaction, each tied to who did it."""
+    """T-R1, row P-108: one entry a row and one commit, in the same transaction, each tied to who did it."""
     write, ops, actor = WRITES[verb]
     size = len(log_of(memory))
     write(memory)

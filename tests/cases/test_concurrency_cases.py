@@ -111,7 +111,7 @@ def _four_processes(path: str, count: int, *, hold_s: float) -> None:
 
 
 def test_four_processes_share_one_new_file(tmp_path: Path):
-    """Case C-03: four processes begin at once on a file that does not exist; one write transaction is held for a while."""
+    """Case C-03, row P-057: four processes begin at once on a new file; one write transaction is held for a while."""
     _four_processes(str(tmp_path / "agent.db"), 40, hold_s=0.5)
 
 
@@ -347,7 +347,7 @@ def test_expected_version_of_a_wrong_kind_is_refused(tmp_path: Path, odd: object
 
 
 def test_lock_held_beyond_the_limit_is_a_retryable_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Case C-03, peer row "DB locked by another process": a bounded wait, a typed error, and the retry works."""
+    """Case C-03, row P-124: a bounded wait, a typed error, and the retry works."""
     monkeypatch.setattr("witnesstree.stores.sqlite.BUSY_TIMEOUT_S", 0.3)
     path = str(tmp_path / "agent.db")
     with Memory.open(path, user="u") as memory:

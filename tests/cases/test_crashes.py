@@ -44,18 +44,18 @@ def _kill_again_and_again(path: str, kills: int, seed: int) -> None:
 
 
 def test_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path):
-    """Row H2, Verel's "kill -9 mid-write": six kills at random moments."""
+    """Rows P-058 and P-123: six kills at random moments."""
     _kill_again_and_again(str(tmp_path / "a.db"), 6, seed=1)
 
 
 @pytest.mark.slow
 def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path):
-    """Row H2: fifty kills at random moments."""
+    """Row P-058: fifty kills at random moments."""
     _kill_again_and_again(str(tmp_path / "a.db"), 50, seed=2)
 
 
 def test_killed_writer_does_not_disturb_the_others(tmp_path: Path):
-    """Row H2, case C-03: of three writers one is killed; the other two and a reader go on."""
+    """Row P-058, case C-03: of three writers one is killed; the other two and a reader go on."""
     path = str(tmp_path / "a.db")
     Memory.open(path).close()
     victim = Worker("add_many", path, "u", "victim", 100_000)
@@ -83,19 +83,19 @@ def _four_writers(path: str, count: int) -> None:
 
 
 def test_four_processes_add_to_one_new_file(tmp_path: Path):
-    """Row H1: four processes begin at once on a file that does not exist; nothing is lost."""
+    """Row P-057: four processes begin at once on a file that does not exist; nothing is lost."""
     _four_writers(str(tmp_path / "a.db"), 25)
 
 
 @pytest.mark.slow
 def test_four_processes_add_two_hundred_each(tmp_path: Path):
-    """Row H1: the same with 200 each."""
+    """Row P-057: the same with 200 each."""
     _four_writers(str(tmp_path / "a.db"), 200)
 
 
 @pytest.mark.parametrize("verb", ["add", "update", "retract", "forget"])
 def test_crash_inside_a_transaction_leaves_nothing_of_it(tmp_path: Path, verb: str):
-    """Row H3: the process ends before each statement of the batch, and before the commit: the memory is as before."""
+    """Row P-059: the process ends before each statement of the batch, and before the commit: the memory is as before."""
     path = str(tmp_path / "a.db")
     for statement in (0, 2, 4, 6, 8):
         worker = Worker("die_in_batch", path, f"u{statement}", statement, verb).go()
@@ -110,7 +110,7 @@ def test_crash_inside_a_transaction_leaves_nothing_of_it(tmp_path: Path, verb: s
 
 @pytest.mark.parametrize("verb", ["add", "update", "forget"])
 def test_crash_after_the_commit_keeps_it_and_raises_no_alarm(tmp_path: Path, home: Path, verb: str):
-    """Row H3: the process ends between the commit and the anchor: the store is ahead of the anchor, never behind."""
+    """Row P-059: the process ends between the commit and the anchor: the store is ahead of the anchor, never behind."""
     data = tmp_path / "data"
     data.mkdir()
     path = str(data / "a.db")
@@ -138,7 +138,7 @@ def test_crash_after_the_commit_keeps_it_and_raises_no_alarm(tmp_path: Path, hom
 
 @pytest.mark.parametrize("step", ["before_publish", "before_anchor", "before_pin"])
 def test_crash_while_a_store_is_made_can_be_repeated(tmp_path: Path, step: str):
-    """Row H3: the process ends at each step of making a store; the next open makes or finishes it and leaves no debris."""
+    """Row P-059: the process ends at each step of making a store; the next open makes or finishes it and leaves no debris."""
     data = tmp_path / "data"
     data.mkdir()
     path = str(data / "a.db")
@@ -154,7 +154,7 @@ def test_crash_while_a_store_is_made_can_be_repeated(tmp_path: Path, step: str):
 
 @pytest.mark.parametrize("written", [0, 5, 16, 20])
 def test_crash_while_an_erasure_is_noted_blocks_nothing(tmp_path: Path, home: Path, written: int):
-    """Row H3: the note of an erasure that was cut off after any number of bytes: the store opens and works."""
+    """Row P-059: the note of an erasure that was cut off after any number of bytes: the store opens and works."""
     path = str(tmp_path / "a.db")
     with Memory.open(path, user="u") as memory:
         made = memory.add("a pear").episodes[0]

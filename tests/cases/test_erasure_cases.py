@@ -201,7 +201,7 @@ def test_every_version_and_every_view_forgets(tmp_path: Path, home: Path):
 
 
 def test_erasing_everything_leaves_no_name_either(tmp_path: Path, home: Path):
-    """Case E-06, peer row U1: after everything of a user went, user, agent, session and scope are in no byte of the store."""
+    """Case E-06, row P-048: after everything of a user went, user, agent, session and scope are in no byte of the store."""
     data = tmp_path / "data"
     data.mkdir()
     with Memory.open(str(data / "agent.db")) as memory:

@@ -145,7 +145,7 @@ def _refusal(path: Path) -> str:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 1000])
 def test_cut_end_of_the_log_is_noticed(filled: Path, count: int):
-    """Case L-03: the last entries gone, or all of them: refused at open."""
+    """Case L-03, row P-130: the last entries gone, or all of them: refused at open."""
     _sql(filled, f"DELETE FROM log WHERE seq >= (SELECT max(seq) + 1 FROM log) - {count}")
     assert _refusal(filled) in ("log_cut", "log_altered", "head_invalid")
 
@@ -180,7 +180,7 @@ def test_other_history_of_the_same_length_is_noticed(filled: Path, tmp_path: Pat
 
 
 def test_audit_beside_a_writer_never_raises_a_false_alarm(tmp_path: Path):
-    """Case L-03: one process audits in a loop while two others append, correct and erase."""
+    """Case L-03, row P-130: one process audits in a loop while two others append, correct and erase."""
     path = str(tmp_path / "a.db")
     Memory.open(path).close()
     watcher = Worker("audit_loop", path).go()
@@ -270,7 +270,7 @@ def test_flipped_byte_of_any_log_entry_is_noticed(filled: Path):
     ],
 )
 def test_blob_of_a_wrong_length_gives_a_report(filled: Path, table: str, value: str):
-    """Case L-04, peer rows C5 to C8: a cut, empty or longer blob in any column of any row: reads refuse or are not concerned,
+    """Case L-04, rows P-033 and P-034: a cut, empty or longer blob in any column of any row: reads refuse or are not concerned,
     and an audit reports instead of raising."""
     pristine = filled.read_bytes()
     columns = {
@@ -335,7 +335,7 @@ MOVES = {
 
 @pytest.mark.parametrize("name", MOVES)
 def test_moved_doubled_and_missing_parts_are_noticed(filled: Path, name: str):
-    """Case L-04, peer rows A10 to A13 and C9: swapped, moved, doubled, deleted: the audit is not ok and gives a place."""
+    """Case L-04, rows P-028, P-029 and P-130: swapped, moved, doubled, deleted: the audit is not ok and gives a place."""
     _sql(filled, *MOVES[name])
     report = _audited(filled)
     assert not report.ok

@@ -41,14 +41,14 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in SCRIPTS.items() for query in queries])
 def test_words_of_every_script_are_found_first(memory: Memory, text: str, query: str):
-    """Case S-01, peer row R6: found among texts of all other scripts, two-character words included."""
+    """Case S-01, row P-071: found among texts of all other scripts, two-character words included."""
     memory.add(list(SCRIPTS))
     assert memory.search(query).hits[0].text == text
 
 
 @pytest.mark.parametrize("query", ["高さ", "さ", "서", "ム", "Ж", "שלום", "🦄", "zzz"])
 def test_absent_words_find_nothing_of_other_scripts(memory: Memory, query: str):
-    """Case S-01, peer row R6: a word that is nowhere gives no hit, and never the first row with a full score."""
+    """Case S-01, row P-071: a word that is nowhere gives no hit, and never the first row with a full score."""
     memory.add(["plain English words", "Ein Satz mit Käse"])
     assert memory.search(query).hits == ()
 

@@ -69,7 +69,7 @@ def test_hostile_paths_are_only_paths(tmp_path: Path, name: str):
     "value", [float("nan"), float("inf"), float("-inf"), {"deep": [1.0, float("nan")]}, 10**400, 2**63], ids=ascii
 )
 def test_numbers_that_json_has_not_are_refused(tmp_path: Path, value: Any):
-    """Case G-06: NaN and infinities in metadata are an InputError, in one message, in a list, in an update, in an import."""
+    """Case G-06, row P-096: NaN and infinities in metadata are an InputError, in one message, a list, an update, an import."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
         made = memory.add("a pear").episodes[0]
         with pytest.raises(InputError) as caught:
@@ -107,7 +107,7 @@ def test_numbers_that_json_has_not_are_refused(tmp_path: Path, value: Any):
     ids=lambda v: v[:40],
 )
 def test_hostile_import_line_is_reported_and_the_rest_is_kept(tmp_path: Path, line: str):
-    """Case G-06, L-06, peer row D2: NaN, 1e999, duplicate keys, deep nesting, huge numbers: rejected with their index."""
+    """Case G-06, L-06, rows P-015 and P-016: NaN, 1e999, doubled keys, deep nesting, huge numbers: rejected with their index."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
         result = memory.import_(['{"content": "first pear"}', line, '{"content": "last pear"}'])
         assert [bad.index for bad in result.rejected] == [1]
@@ -173,7 +173,7 @@ def test_every_result_is_strict_json(tmp_path: Path):
     ids=ascii,
 )
 def test_search_argument_out_of_range_is_refused(tmp_path: Path, arguments: dict[str, Any]):
-    """Case G-06, peer row R5: no silent ceiling and no raw error: an InputError that names the argument."""
+    """Case G-06, row P-070: no silent ceiling and no raw error: an InputError that names the argument."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
         memory.add("a pear")
         with pytest.raises(InputError) as caught:
@@ -219,7 +219,7 @@ def test_optional_fields_may_come_and_go(tmp_path: Path):
 
 @pytest.mark.parametrize("limit", [0, -1, 10**9, "5", 2.0, True, None, float("nan")], ids=ascii)
 def test_page_limit_out_of_range_is_refused(tmp_path: Path, limit: Any):
-    """Peer row R5: list and inbox say that a limit is wrong instead of using another one."""
+    """Row P-070: list and inbox say that a limit is wrong instead of using another one."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
         memory.add("a pear")
         for verb in (memory.list, memory.inbox):
@@ -234,7 +234,7 @@ def test_page_limit_out_of_range_is_refused(tmp_path: Path, limit: Any):
     ids=lambda c: ascii(c)[:20],
 )
 def test_cursor_that_no_page_gave_is_refused(tmp_path: Path, cursor: Any):
-    """Case M-10, peer row R5: a made-up cursor is an InputError, never a raw exception or the first page again."""
+    """Case M-10, row P-070: a made-up cursor is an InputError, never a raw exception or the first page again."""
     with Memory.open(str(tmp_path / "a.db"), user="u") as memory:
         memory.add("a pear")
         with pytest.raises(InputError) as caught:

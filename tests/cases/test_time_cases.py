@@ -108,6 +108,7 @@ UNCLEAR: list[Any] = [
     1.5,
     float("nan"),
     1e300,
+    -1e18,
     True,
     "now",
     "yesterday",
@@ -135,7 +136,7 @@ UNCLEAR: list[Any] = [
 
 @pytest.mark.parametrize("at", UNCLEAR, ids=ascii)
 def test_unclear_instant_is_refused_everywhere(memory: Memory, at: Any):
-    """Case T-04, peer rows Z1 and D3: naive, numeric, unreadable or out of range: an InputError that names the field."""
+    """Case T-04, rows P-019 and P-072: naive, numeric, unreadable or out of range: an InputError that names the field."""
     memory.add("a pear")
     for call in (
         lambda: memory.add({"content": "b pear", "at": at}),
@@ -234,7 +235,7 @@ def test_export_and_import_carry_every_instant(place: str, tmp_path: Path):
 
 
 def test_past_states_are_found_by_both_times(place: str):
-    """Peer row R2: as_of finds a fact told later about an earlier time, and what held before a withdrawal or correction."""
+    """Rows P-069 and P-109: as_of finds a fact told later about an earlier time, and what held before a change."""
     clock = Clock("2026-01-01T00:00:00+00:00")
     with Memory.open(place, user="u", clock=clock) as memory:
         old = memory.add({"content": "owned a boat", "at": "2020-06-01T00:00:00Z"}).episodes[0]

@@ -196,7 +196,7 @@ def test_update_with_malformed_metadata_is_refused(memory: Memory, metadata: Any
 
 @pytest.mark.parametrize("text", ["", "  ", "\x00", "a\x00b", "\ud83d", 5, ["x"], {"text": "x"}, b"x"], ids=ascii)
 def test_update_with_malformed_text_is_refused(memory: Memory, text: Any):
-    """Case U-06: a text that can't be kept verbatim is an InputError, never a crash or an emptied memory."""
+    """Case U-06, row P-017: a text that can't be kept verbatim is an InputError, never a crash or an emptied memory."""
     made = memory.add("lives in Oslo").episodes[0]
     with pytest.raises(InputError) as caught:
         memory.update(made, text)
@@ -217,7 +217,7 @@ def test_withdrawn_memory_can_not_be_changed(memory: Memory):
 
 
 def test_thirty_corrections_keep_every_version_whole(memory: Memory):
-    """Peer row "30 supersessions": all 31 versions are there, nothing shortened."""
+    """Row P-119: all 31 versions are there, nothing shortened."""
     made = memory.add("version 0 " + "x" * 500).episodes[0]
     for number in range(1, 31):
         memory.update(made, f"version {number} " + "x" * 500)
@@ -264,7 +264,7 @@ def test_one_message_of_any_kind_is_one_memory(memory: Memory, message: Any):
     ids=ascii,
 )
 def test_one_malformed_message_is_refused_with_an_error(memory: Memory, message: Any):
-    """Peer row D4: what is no message at all is an InputError, never kept and never silently dropped."""
+    """Row P-021: what is no message at all is an InputError, never kept and never silently dropped."""
     with pytest.raises(InputError):
         memory.add(message)
     assert memory.list(include_inactive=True).items == ()

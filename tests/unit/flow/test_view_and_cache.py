@@ -58,7 +58,7 @@ def test_cached_view_answers_like_a_fresh_one_and_follows_later_writes(tmp_path:
 
 @pytest.mark.parametrize("damage", ["garbage", "cut", "flipped", "empty", "another owner's"])
 def test_damaged_cache_file_is_ignored(tmp_path: Path, home: Path, damage: str) -> None:
-    """The cache folder is not trusted: what does not open is built anew from the store."""
+    """The cache folder is not trusted: what does not open is built anew from the store (row P-088)."""
     store = str(tmp_path / "agent.db")
     with Memory.open(store, user="ana") as memory:
         memory.add(["rent account", "pears"])

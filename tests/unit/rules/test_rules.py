@@ -125,7 +125,7 @@ def test_malformed_where_is_refused_by_name(where: object) -> None:
 
 
 def test_ends_of_validity_are_outside() -> None:
-    """Valid from inclusive, to exclusive."""
+    """Valid from inclusive, to exclusive (row P-118)."""
 
     class Facts:
         valid_to = 10
