@@ -117,5 +117,3 @@ def _day_words(day: int) -> tuple[str, str, str]:
 def date_words(said_at: int) -> tuple[str, ...]:
     """Return the words by which the day of an instant (microseconds UTC) is found: month, day, year; none if it is absent."""
     return () if said_at == ABSENT else _day_words(said_at // 86_400_000_000)
-    day = datetime.fromtimestamp(said_at // 1_000_000, UTC)
-    return [stem(MONTHS[day.month - 1]), str(day.day), str(day.year)]
