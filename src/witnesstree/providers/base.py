@@ -25,11 +25,23 @@ class Embedder(Protocol):
         """The cosine below which two texts have nothing in common that this model can tell."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row of length 1 a text, shape [n, dim]; all zero where the model knows nothing of a text.
+        """Return the vectors of texts to be found.
+
+        Args:
+            texts: any number of texts; any content, also empty.
+
+        Returns:
+            one row a text, shape [n, dim]: of length 1, or all zero where the model knows nothing of the text. A text has the
+            same vector alone and among others.
 
         Raises:
-            StoreError: a provider elsewhere can't be reached.
+            UnsupportedError: the package behind the model is not installed.
+            ProviderError: the model's data can't be read, or a provider elsewhere can't be reached.
         """
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question, shape [dim]."""
+        """Return the vector of a question, shape [dim].
+
+        Raises:
+            UnsupportedError, ProviderError: as for ``embed``.
+        """

@@ -1,1 +1,0 @@
-"""The table of the local embedder and its vocabulary."""
