@@ -1,14 +1,21 @@
-"""Models: embedders that turn texts into vectors."""
+"""Models: embedders that turn texts into vectors. A model's package is imported where its embedder is first used."""
 
 from __future__ import annotations
 
+import importlib
 from functools import lru_cache
-from typing import cast
+from typing import Final, cast
 
 from witnesstree.errors import InputError
 from witnesstree.providers.base import Embedder
 
-LOCAL, NONE = "local", "none"
+LOCAL: Final = "local"
+NONE: Final = "none"
+_EMBEDDERS: Final = {
+    LOCAL: ("witnesstree.providers.local", "StaticEmbedder"),
+    "minilm": ("witnesstree.providers.minilm", "MiniLmEmbedder"),
+    "multilingual": ("witnesstree.providers.e5", "E5Embedder"),
+}
 
 
 @lru_cache(maxsize=8)
@@ -18,13 +25,13 @@ def make_embedder(name: str) -> Embedder | None:
     Raises:
         InputError: an unknown name.
     """
-    if name == LOCAL:
-        from witnesstree.providers.local import StaticEmbedder
-
-        return StaticEmbedder()
     if name == NONE:
         return None
-    raise InputError(f'embedder must be "{LOCAL}" or "{NONE}", not {str(name)[:40]!r}', field="embedder")
+    if name not in _EMBEDDERS:
+        allowed = ", ".join([*_EMBEDDERS, NONE])
+        raise InputError(f"there is no embedder {str(name)[:40]!r}; there are: {allowed}", field="embedder")
+    module, kind = _EMBEDDERS[name]
+    return cast(Embedder, getattr(importlib.import_module(module), kind)())
 
 
 def as_embedder(value: object) -> Embedder | None:
