@@ -277,7 +277,7 @@ def main() -> None:
 
     given.out.mkdir(parents=True, exist_ok=True)
     np.save(given.out / TABLE, quantised(table))
-    (given.out / "x").write_text("\n".join(vocabulary) + "\n", "utf-8", newline="\n")
+    (given.out / VOCABULARY).write_text("\n".join(vocabulary) + "\n", "utf-8", newline="\n")
     for name in (TABLE, VOCABULARY):
         print(hashlib.sha256((given.out / name).read_bytes()).hexdigest(), name)
 
