@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import json
+import string
 import struct
 from dataclasses import fields
 from pathlib import Path
@@ -524,6 +525,15 @@ def note_with(note: bytes, old: str, new: str) -> str:
     return text.replace(old, new, 1)
 
 
+def respelled(encoded: str) -> str:
+    """Another text that ordinary decoders read as the same bytes: a stray bit under the last letter before the padding."""
+    letters = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
+    body, padding = encoded.rstrip("="), "=" * encoded.count("=")
+    other = body[:-1] + letters[letters.index(body[-1]) + 1] + padding
+    assert other != encoded and base64.b64decode(other) == base64.b64decode(encoded)
+    return other
+
+
 def checkpoint_vectors() -> dict[str, Any]:
     """Signed notes and checkpoints, and notes that must be refused."""
     root = numbered("root", 32)
@@ -553,6 +563,7 @@ def checkpoint_vectors() -> dict[str, Any]:
         ("another name", notes.sign_note("\n".join(lines[:3]) + "\n", other_origin, SIGNER).decode()),
         ("one bit of the signature", note_with(note, encoded, base64.b64encode(bytes(raw)).decode())),
         ("a signature that is no base64", note_with(note, encoded, "!" + encoded[1:])),
+        ("stray bits under a signature's last letter", note_with(note, encoded, respelled(encoded))),
         ("a short signature", note_with(note, encoded, "AAAA")),
         ("a hyphen for the dash", note_with(note, "— ", "- ")),
         ("a broken second signature line", note.decode() + "— witness\n"),
@@ -646,6 +657,7 @@ def proof_vectors() -> dict[str, Any]:
                 ("a place with a leading zero", proof.replace("index 2", "index 02")),
                 ("a node missing", "\n".join([*lines[:3], *lines[4:]])),
                 ("a node that is too short", proof.replace(lines[3], "AAAA")),
+                ("stray bits under a node's last letter", proof.replace(lines[3], respelled(lines[3]))),
                 ("no extra line", "\n".join([lines[0], *lines[2:]])),
                 ("no checkpoint", proof.partition("\n\n")[0]),
                 ("a checkpoint of another key", proof.partition("\n\n")[0] + "\n\n" + forged_note.decode()),

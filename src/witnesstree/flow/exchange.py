@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
 import os
@@ -27,6 +25,7 @@ from witnesstree.types.message import Message, check_text
 from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
+from witnesstree.types.strict_base64 import from_base64, to_base64
 from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status
 from witnesstree.types.wire import decode, encode, parse_json
 
@@ -57,7 +56,7 @@ def export_lines(store: VerifiedStore, principal: Principal) -> Iterator[str]:
                 record = fetch_record(reading, view, facts)
                 body = {
                     "memory": Memo(**memo_fields(record)).to_dict(),
-                    "record": base64.b64encode(encode(record)).decode(),
+                    "record": to_base64(encode(record)),
                 }
                 lines.append(json.dumps(body, ensure_ascii=False))
     for line in lines:
@@ -389,8 +388,8 @@ def _read_record(body: object) -> Record:
     try:
         if not isinstance(body, dict):
             raise ValueError("shape")
-        record = decode(base64.b64decode(body["record"], validate=True))
-    except (Error, KeyError, TypeError, ValueError, binascii.Error):
+        record = decode(from_base64(body["record"]))
+    except (Error, KeyError, TypeError, ValueError):
         raise InputError("the line holds no intact record", field="record") from None
     return check_record(record)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import hashlib
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from typing import Final
 
 from witnesstree.errors import LogError, PackError
 from witnesstree.proof.keys import Signer, verify_signature
+from witnesstree.types.strict_base64 import from_base64, to_base64
 
 ED25519: Final = b"\x01"
 PREFIX: Final = "witnesstree/"
@@ -24,7 +23,7 @@ def key_id(name: str, public_key: bytes) -> bytes:
 
 def verifier_key(name: str, public_key: bytes) -> str:
     """Return the key in the C2SP text form ``name+hexid+base64``, to be given to whoever checks."""
-    return f"{name}+{key_id(name, public_key).hex()}+{base64.b64encode(ED25519 + public_key).decode()}"
+    return f"{name}+{key_id(name, public_key).hex()}+{to_base64(ED25519 + public_key)}"
 
 
 def parse_verifier_key(text: str) -> tuple[str, bytes]:
@@ -35,8 +34,8 @@ def parse_verifier_key(text: str) -> tuple[str, bytes]:
     """
     try:
         name, hexid, encoded = text.strip().split("+", 2)
-        raw = base64.b64decode(encoded, validate=True)
-    except (ValueError, binascii.Error):
+        raw = from_base64(encoded)
+    except ValueError:
         raise PackError("a verifier key has the form name+hexid+base64", reason="bad_key") from None
     if len(raw) != 33 or raw[:1] != ED25519 or key_id(name, raw[1:]).hex() != hexid:
         raise PackError("this is not an intact Ed25519 verifier key", reason="bad_key")
@@ -46,7 +45,7 @@ def parse_verifier_key(text: str) -> tuple[str, bytes]:
 def sign_note(text: str, name: str, signer: Signer) -> bytes:
     """Return the signed note of ``text`` (which ends with a newline)."""
     signature = key_id(name, signer.public_key) + signer.sign(text.encode())
-    return f"{text}\n— {name} {base64.b64encode(signature).decode()}\n".encode()
+    return f"{text}\n— {name} {to_base64(signature)}\n".encode()
 
 
 def verify_note(note: bytes, name: str, public_key: bytes) -> str:
@@ -67,8 +66,8 @@ def verify_note(note: bytes, name: str, public_key: bytes) -> str:
     for line in tail[:-1].split("\n"):
         try:
             dash, signer_name, encoded = line.split(" ")
-            raw = base64.b64decode(encoded, validate=True)
-        except (ValueError, binascii.Error):
+            raw = from_base64(encoded)
+        except ValueError:
             raise PackError("a signature line of the note is malformed", reason="bad_note") from None
         if dash != "—" or len(raw) < 5:
             raise PackError("a signature line of the note is malformed", reason="bad_note")
@@ -90,7 +89,7 @@ class Checkpoint:
 
     def text(self) -> str:
         """Return the note text of the checkpoint."""
-        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+        return f"{self.origin}\n{self.size}\n{to_base64(self.root)}\n"
 
 
 def origin_of(store_id: bytes) -> str:
@@ -113,9 +112,9 @@ def parse_checkpoint(text: str) -> Checkpoint:
     lines = text.split("\n")
     try:
         origin, size, root = lines[:3]
-        raw = base64.b64decode(root, validate=True)
+        raw = from_base64(root)
         exact = lines[3:] == [""] and str(int(size)) == size and int(size) >= 0 and len(raw) == 32
-    except (ValueError, binascii.Error):
+    except ValueError:
         exact = False
     if not exact:
         raise PackError("this is not a checkpoint", reason="bad_note")

@@ -5,8 +5,6 @@ Formats: C2SP tlog-proof for a memory, C2SP signed note for a receipt (``docs/sp
 
 from __future__ import annotations
 
-import base64
-import binascii
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from witnesstree.proof.encoding import ENTRY, Entry, commit_to, decode_entry
 from witnesstree.proof.keys import Signer
 from witnesstree.proof.merkle import leaf_hash, verify_inclusion
 from witnesstree.types.record import Record
+from witnesstree.types.strict_base64 import from_base64, to_base64
 from witnesstree.types.wire import decode
 
 PROOF_LINE: Final = "c2sp.org/tlog-proof@v1"
@@ -37,7 +36,7 @@ class ProvenMemory:
 
 def make_proof(entry: bytes, content: bytes, index: int, path: Sequence[bytes], checkpoint: bytes) -> str:
     """Return a tlog-proof whose ``extra`` line carries the log entry and the content that it commits to."""
-    lines = [PROOF_LINE, f"extra {_b64(entry + content)}", f"index {index}", *map(_b64, path), "", checkpoint.decode()]
+    lines = [PROOF_LINE, f"extra {to_base64(entry + content)}", f"index {index}", *map(to_base64, path), "", checkpoint.decode()]
     return "\n".join(lines)
 
 
@@ -53,12 +52,12 @@ def verify_proof(proof: str, verifier_key: str) -> ProvenMemory:
     try:
         if lines[0] != PROOF_LINE or not lines[1].startswith("extra ") or not lines[2].startswith("index "):
             raise ValueError("shape")
-        extra = _unb64(lines[1][6:])
+        extra = from_base64(lines[1][6:])
         index = int(lines[2][6:])
-        path = [_unb64(line) for line in lines[3:]]
+        path = [from_base64(line) for line in lines[3:]]
         if str(index) != lines[2][6:] or any(len(node) != 32 for node in path):
             raise ValueError("shape")
-    except (ValueError, IndexError, binascii.Error):
+    except (ValueError, IndexError):
         raise PackError("this is not a proof of this program", reason="bad_proof") from None
     checkpoint = parse_checkpoint(verify_note(note.encode(), name, public_key))
     data, content = extra[:_ENTRY_BYTES], extra[_ENTRY_BYTES:]
@@ -98,11 +97,3 @@ def verify_receipt(receipt: str, verifier_key: str) -> dict[str, str]:
         raise PackError("this is not an erasure receipt of this log", reason="bad_receipt")
     facts = dict(line.split(" ", 1) for line in lines[2:] if " " in line)
     return {"origin": name} | facts
-
-
-def _b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _unb64(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
