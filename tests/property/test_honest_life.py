@@ -124,6 +124,22 @@ def test_key_rotation_under_a_live_second_process_raises_no_alarm(tmp_path: Path
         assert first.search("after rotation").hits and first.audit().ok and second.audit().ok
 
 
+def test_two_rotating_processes_and_a_reader_raise_no_alarm(tmp_path: Path) -> None:
+    """Commit, renaming of the key file and a look at both may interleave in any way; no key is lost and no head is doubted."""
+    store = str(tmp_path / "agent.db")
+    with Memory.open(store, user="ana") as memory:
+        memory.add("The rent account is DE89.")
+        command = [sys.executable, "-m", "tests.support.rotating_worker", store]
+        workers = [subprocess.Popen([*command, "12"], cwd=ROOT, stderr=subprocess.PIPE) for _ in (0, 1)]
+        while any(worker.poll() is None for worker in workers):
+            assert memory.search("rent").hits
+            assert memory.get(memory.list().items[0].id).text
+        assert [(worker.communicate()[1].decode()[-2000:], worker.returncode) for worker in workers] == [("", 0), ("", 0)]
+        assert memory.search("rent").hits and memory.audit().ok
+    with Memory.open(store, user="ana") as again:
+        assert again.search("rent").hits and again.rotate_keys().ok
+
+
 def test_rotation_that_was_cut_off_after_its_commit_is_settled_at_the_next_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

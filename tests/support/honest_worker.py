@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
 import sys
 
 from witnesstree import Memory
 from witnesstree.errors import ConflictError, IntegrityError, NotFoundError, StoreError
+from witnesstree.types.result import AuditReport
 
 OWNERS = ("ana", "bo", "cem", "dee")
 WORDS = ["rent", "account", "garden", "pears", "sesame", "train", "lisbon", "dentist", "invoice", "laptop", "water"]
@@ -55,11 +57,7 @@ def housekeeping(memory: Memory, dice: random.Random, owner: str) -> None:
     what = dice.choice(["audit", "audit", "repair", "rotate", "restore", "fork"])
     if what in ("restore", "fork"):
         place = f"{memory.place}.{dice.getrandbits(60):x}"
-        if what == "fork":
-            report = memory.fork(place)
-        else:
-            memory.backup(place + ".backup")
-            report = Memory.restore(place + ".backup", place)
+        report = memory.fork(place) if what == "fork" else backed_up_and_restored(memory, place)
         with Memory.open(place) as copy:
             copy.search("rent", user=owner)
     elif what == "rotate":
@@ -71,6 +69,20 @@ def housekeeping(memory: Memory, dice: random.Random, owner: str) -> None:
         report = memory.audit()
     if not report.ok:
         raise IntegrityError(f"{what}: {report.problems[:3]}")
+
+
+def backed_up_and_restored(memory: Memory, place: str) -> AuditReport:
+    """Restore a fresh backup; if the other process rotated the keys after it was made, it is worthless: make another."""
+    while True:
+        copy = f"{place}.{secrets.token_hex(4)}.backup"
+        memory.backup(copy)
+        made_under = memory.verifier_key
+        try:
+            return Memory.restore(copy, place)
+        except IntegrityError:
+            memory.list(user=OWNERS[0], limit=1)
+            if memory.verifier_key == made_under:
+                raise
 
 
 def main() -> int:

@@ -139,6 +139,20 @@ class StateFolder:
         finally:
             os.close(descriptor)
 
+    @contextmanager
+    def locked_now(self, name: str) -> Iterator[bool]:
+        """Hold such a lock if nobody else does; give whether it is held."""
+        descriptor = os.open(self.folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_mine = True
+            except BlockingIOError:
+                is_mine = False
+            yield is_mine
+        finally:
+            os.close(descriptor)
+
 
 @dataclass(frozen=True, slots=True)
 class PendingErasure:

@@ -70,18 +70,28 @@ class KeyRing:
         return read_key_file(path)
 
     def candidates(self, store_id: bytes) -> list[MasterKey]:
-        """Return the store's key, and the one of a rotation that was cut off between commit and renaming."""
-        found = [self.load(store_id)]
-        if self.next_path(store_id).exists():
-            found.append(read_key_file(self.next_path(store_id)))
-        return found
+        """Return the store's key, and the one of a rotation that lies between commit and renaming.
+
+        That one is read first: if it is renamed meanwhile, it is found under its new name.
+        """
+        try:
+            following = [read_key_file(self.next_path(store_id))]
+        except NotFoundError:
+            following = []
+        return [self.load(store_id), *following]
 
     def next_path(self, store_id: bytes) -> Path:
         """Return where the key of a rotation lies until the rotation is committed."""
         return self._state.folder / "keys" / f"{store_id.hex()}.key.next"
 
+    def adopt(self, store_id: bytes, key: MasterKey) -> None:
+        """Make the key of a rotation that was cut off after its commit the store's key; one that is going on does it itself."""
+        with self._state.locked_now("rotation") as is_mine:
+            if is_mine:
+                self.promote(store_id, key)
+
     def promote(self, store_id: bytes, key: MasterKey) -> None:
-        """Make the key of a committed rotation the store's key."""
+        """Make the key of a committed rotation the store's key; the caller holds the lock ``rotation``."""
         path = self.next_path(store_id)
         if path.exists() and read_key_file(path).root == key.root:
             os.replace(path, path.with_suffix(""))

@@ -196,7 +196,7 @@ def _verified(
         quarantine=terms.quarantine,
         embedder=terms.embedder,
         rotated=partial(home.keyring.candidates, store_id),
-        adopt=partial(home.keyring.promote, store_id),
+        adopt=partial(home.keyring.adopt, store_id),
     )
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
+from functools import partial
 
 from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.audit import audit, rewrite, system_record
@@ -45,8 +46,16 @@ def restore(source: str, target: str, home: Home, terms: Terms) -> AuditReport:
     try:
         with store.read() as snapshot:
             old_id = snapshot.head().store_id
-        master = home.keyring.load(old_id)
-        copy = VerifiedStore(store, master, store_id=old_id, anchor=None, cache=None, clock=terms.clock, quarantine=False)
+        copy = VerifiedStore(
+            store,
+            home.keyring.load(old_id),
+            store_id=old_id,
+            anchor=None,
+            cache=None,
+            clock=terms.clock,
+            quarantine=False,
+            rotated=partial(home.keyring.candidates, old_id),
+        )
         return _copy(copy, target, home, terms, op=Op.RESTORE)
     finally:
         store.close()
@@ -132,8 +141,9 @@ def rotate(store: VerifiedStore, home: Home, *, lost_signer: bool) -> AuditRepor
         store.master.require_signer()
     with home.state.locked("rotation"):
         with store.reading():
-            pass  # settles a rotation that was cut off: after it, a key that is left beside was never used
+            pass  # takes up the key that the head is signed with
         store_id, naming, old = store.keys.store_id, store.master.naming, store.master.public_key
+        home.keyring.promote(store_id, store.master)  # if a rotation was cut off; another key that is left beside was never used
         entropy = os.urandom(32)
         master = MasterKey.from_entropy(entropy, naming)
         home.keyring.write(entropy, naming, home.keyring.next_path(store_id))

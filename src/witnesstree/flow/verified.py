@@ -31,6 +31,8 @@ from witnesstree.types.limits import MAX_VIEWS
 
 T = TypeVar("T")
 CONFLICT_RETRIES = 16
+LOOKS = (False, False, True)
+"""Looks at a store whose head no key fits; the last one counts."""
 
 
 @contextmanager
@@ -184,20 +186,38 @@ class VerifiedStore:
         """
         self._refuse_fork()
         with self._lock:
-            remembered = self._read_anchor()
-            with self.store.read() as snapshot:
-                trusted = self.sync(snapshot, remembered)
-                yield Reading(self, snapshot, trusted)
-            self._follow(trusted.state, remembered)
+            for is_last in LOOKS:
+                remembered = self._read_anchor()
+                with self.store.read() as snapshot:
+                    trusted = self._synced(snapshot, remembered, is_last=is_last)
+                    if trusted is None:
+                        continue
+                    yield Reading(self, snapshot, trusted)
+                self._follow(trusted.state, remembered)
+                return
 
     @contextmanager
     def looking(self) -> Iterator[tuple[Snapshot, AnchorState | None]]:
-        """Open one look at the store that verifies nothing yet, with what the anchor remembers (for audits and copies)."""
+        """Open one look at the store that refuses nothing yet, with what the anchor remembers (for audits and copies)."""
         self._refuse_fork()
         with self._lock:
-            remembered = self._read_anchor()
-            with self.store.read() as snapshot:
-                yield snapshot, remembered
+            for is_last in LOOKS:
+                remembered = self._read_anchor()
+                with self.store.read() as snapshot:
+                    with suppress(IntegrityError):
+                        if self._synced(snapshot, remembered, is_last=is_last) is None:
+                            continue
+                    yield snapshot, remembered
+                return
+
+    def _synced(self, snapshot: Snapshot, remembered: AnchorState | None, *, is_last: bool) -> TrustedHead | None:
+        """Return the verified head; None if the look may have begun before the keys were changed twice: look again."""
+        try:
+            return self.sync(snapshot, remembered)
+        except LogError as error:
+            if is_last or error.reason != "head_invalid":
+                raise
+            return None
 
     def _refuse_fork(self) -> None:
         """Refuse in a child process before any lock is touched: a lock may have been held at the fork."""
