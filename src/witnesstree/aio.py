@@ -342,16 +342,18 @@ class AsyncMemory:
             progress=progress,
         )
 
-    async def backup(self, path: str) -> None:
+    async def backup(self, path: str | os.PathLike[str]) -> None:
         """See ``Memory.backup``."""
         await asyncio.to_thread(self._memory.backup, path)
 
     @staticmethod
-    async def restore(backup: str, target: str, *, key: str = "", clock: Clock = utc_now) -> AuditReport:
+    async def restore(
+        backup: str | os.PathLike[str], target: str | os.PathLike[str], *, key: str = "", clock: Clock = utc_now
+    ) -> AuditReport:
         """See ``Memory.restore``."""
         return await asyncio.to_thread(Memory.restore, backup, target, key=key, clock=clock)
 
-    async def fork(self, target: str) -> AuditReport:
+    async def fork(self, target: str | os.PathLike[str]) -> AuditReport:
         """See ``Memory.fork``."""
         return await asyncio.to_thread(self._memory.fork, target)
 

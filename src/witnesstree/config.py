@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from witnesstree.types.paths import expand
 from witnesstree.types.settings import Settings
 
 HOME_VARIABLE = "WITNESSTREE_HOME"
@@ -21,13 +22,13 @@ def read_settings() -> Settings:
     env = os.environ
     home = env.get(HOME_VARIABLE)
     if home:
-        state, cache = Path(home).expanduser() / "state", Path(home).expanduser() / "cache"
+        state, cache = Path(expand(home)) / "state", Path(expand(home)) / "cache"
     elif sys.platform == "darwin":
-        state = Path("~/Library/Application Support/witnesstree").expanduser()
-        cache = Path("~/Library/Caches/witnesstree").expanduser()
+        state = Path(expand("~/Library/Application Support/witnesstree"))
+        cache = Path(expand("~/Library/Caches/witnesstree"))
     else:
-        state = Path(env.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "witnesstree"
-        cache = Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "witnesstree"
+        state = Path(expand(env.get("XDG_STATE_HOME") or "~/.local/state")) / "witnesstree"
+        cache = Path(expand(env.get("XDG_CACHE_HOME") or "~/.cache")) / "witnesstree"
     return Settings(
         state=state,
         cache=cache,

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,13 +15,15 @@ from witnesstree.flow import answer as answering
 from witnesstree.flow import audit as auditing
 from witnesstree.flow import exchange, ingest, recall, relocate
 from witnesstree.flow import forget as erasing
+from witnesstree.flow.items import split_input
 from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, utc_now
 from witnesstree.flow.verified import Clock, VerifiedStore
 from witnesstree.providers import as_embedder, make_embedder
 from witnesstree.providers.base import Embedder
 from witnesstree.rules.policy import compile_where, parse_filter
-from witnesstree.stores import place_of
+from witnesstree.stores import path_text, place_of
 from witnesstree.stores.ram import RamStore
+from witnesstree.types.flag import check_flag
 from witnesstree.types.message import Message
 from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.result import (
@@ -40,18 +41,6 @@ from witnesstree.types.result import (
 from witnesstree.types.trust import Op, Status
 
 __all__ = ["Memory"]
-
-
-def read_file(path: os.PathLike[str]) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        InputError: it can't be read.
-    """
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}", field="data") from None
 
 
 class Memory:
@@ -106,15 +95,15 @@ class Memory:
             IntegrityError: what lies there is not what was written. InputError, StoreError: it can't be opened.
         """
         _check_terms(on_tamper, anchor, key)
-        if unsafe_no_anchor:
+        if check_flag(unsafe_no_anchor, "unsafe_no_anchor"):
             warnings.warn("unsafe_no_anchor: an older copy of the store put back can't be noticed", stacklevel=2)
         settings = read_settings()
         terms = Terms(
             quarantine=on_tamper == "quarantine",
             use_anchor=not unsafe_no_anchor,
-            create=create,
+            create=check_flag(create, "create"),
             clock=clock,
-            examine=examine,
+            examine=check_flag(examine, "examine"),
             embedder=make_embedder(settings.embedder) if embedder is None else as_embedder(embedder),
         )
         names = {
@@ -122,9 +111,7 @@ class Memory:
             "agent": normalise_name(agent, "agent", required=False),
             "scope": normalise_name(scope, "scope", required=False),
         }
-        url = os.fspath(url) if isinstance(url, os.PathLike) else url
-        if not isinstance(url, str) or not url:
-            raise InputError("the path of a store must not be empty", field="url")
+        url = path_text(url)
         if url == "ram:":
             return cls(memory_store(RamStore, terms), None, terms, **names)
         home = Home.at(settings, key)
@@ -204,7 +191,7 @@ class Memory:
             principal=self._principal(user, agent),
             session=normalise_name(session, "session", required=False),
             scope=self._scope_or_default(scope),
-            hold=hold,
+            hold=check_flag(hold, "hold"),
         )
         result = ingest.add(self._store, items, arrival)
         if is_single and result.rejected:
@@ -327,7 +314,7 @@ class Memory:
                     now=self._store.now(),
                     session=normalise_name(session, "session", required=False),
                     scope=self._scope_or_default(scope),
-                    inactive=include_inactive,
+                    inactive=check_flag(include_inactive, "include_inactive"),
                 ),
                 limit=recall.check_count(limit, "limit"),
                 after=recall.parse_cursor(cursor),
@@ -449,10 +436,10 @@ class Memory:
             memory_id=id,
             session=None if session is None else normalise_name(session, "session"),
             where=compile_where(where),
-            everything=everything,
+            everything=check_flag(everything, "everything"),
         )
         state = None if self._home is None else self._home.state
-        return erasing.forget(self._store, state, choice, self._principal(user), dry_run=dry_run)
+        return erasing.forget(self._store, state, choice, self._principal(user), dry_run=check_flag(dry_run, "dry_run"))
 
     # -- prove ------------------------------------------------------------------------------------------------------------
 
@@ -503,31 +490,31 @@ class Memory:
             principal=self._principal(user, agent),
             session=normalise_name(session, "session", required=False),
             scope=self._scope_or_default(scope),
-            hold=hold,
+            hold=check_flag(hold, "hold"),
             is_import=True,
             origin=normalise_name(origin, "origin", required=False),
         )
         marks = set() if self._home is None else self._home.state.marks()
-        if isinstance(data, os.PathLike):
-            data = read_file(data)
-        items = exchange.split_input(data)
+        items = split_input(data)
         return exchange.import_items(self._store, items, arrival, marks=marks, progress=progress)
 
-    def backup(self, path: str) -> None:
+    def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a consistent copy that can only be read, or restored from."""
-        target = place_of(path)
+        target = place_of(path_text(path))
         with self._store.reading():
             pass
         self._store.store.backup(target)
 
     @staticmethod
-    def restore(backup: str, target: str, *, key: str = "", clock: Clock = utc_now) -> AuditReport:
+    def restore(
+        backup: str | os.PathLike[str], target: str | os.PathLike[str], *, key: str = "", clock: Clock = utc_now
+    ) -> AuditReport:
         """Make a new store at ``target`` from a backup, after checking all of it; erased memories stay erased."""
-        return relocate.restore(backup, target, Home.at(read_settings(), key), Terms(clock=clock))
+        return relocate.restore(path_text(backup), path_text(target), Home.at(read_settings(), key), Terms(clock=clock))
 
-    def fork(self, target: str) -> AuditReport:
+    def fork(self, target: str | os.PathLike[str]) -> AuditReport:
         """Make a new store at ``target`` that begins with this memory and knows where it came from."""
-        return relocate.fork(self._store, target, self._needs_home(), self._terms)
+        return relocate.fork(self._store, path_text(target), self._needs_home(), self._terms)
 
     def rotate_keys(self, *, lost_signer: bool = False) -> AuditReport:
         """Replace the store's keys: everything is checked, then sealed and signed anew in one transaction.
@@ -538,7 +525,7 @@ class Memory:
         Raises:
             AccessError: only a reader's key is here, and ``lost_signer`` was not given.
         """
-        return relocate.rotate(self._store, self._needs_home(), lost_signer=lost_signer)
+        return relocate.rotate(self._store, self._needs_home(), lost_signer=check_flag(lost_signer, "lost_signer"))
 
     def _needs_home(self) -> Home:
         if self._home is None:

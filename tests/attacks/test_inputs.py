@@ -255,7 +255,7 @@ def test_an_export_can_not_carry_more_than_a_message_may(memory: Memory):
 def test_limits_in_bytes_count_bytes_of_long_scripts(memory: Memory, monkeypatch: pytest.MonkeyPatch):
     """T-D5: a limit that is documented in bytes is not twice or four times as wide for other scripts."""
     monkeypatch.setattr("witnesstree.flow.ingest.MAX_BATCH_BYTES", 100)
-    monkeypatch.setattr("witnesstree.flow.exchange.MAX_IMPORT_LINE_BYTES", 100)
+    monkeypatch.setattr("witnesstree.flow.items.MAX_IMPORT_LINE_BYTES", 100)
     assert memory.add(["é" * 20, "x" * 40]).added == 2
     before = reads(memory)
     with pytest.raises(InputError):

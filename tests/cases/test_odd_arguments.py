@@ -325,3 +325,75 @@ def test_path_that_can_be_none_is_refused(memory: Memory, place: Path, verb: str
         refused(name, partial(PLACING[verb], memory, place, path.replace("{place}", str(place)) if name in IN_PLACE else path))
         assert {item: item.is_dir() for item in place.rglob("*")} == before, name
     goes_on(memory)
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 1, "no", "yes", [], np.True_], ids=repr)
+def test_switch_that_is_neither_true_nor_false_is_refused(memory: Memory, place: Path, wrong: Any) -> None:
+    """``dry_run=None`` must not erase, and ``everything="no"`` must not erase everything."""
+    calls: dict[str, Callable[[], object]] = {
+        "dry_run": lambda: memory.forget(everything=True, dry_run=wrong),
+        "everything": lambda: memory.forget(everything=wrong),
+        "hold": lambda: memory.add("c pear", hold=wrong),
+        "include_inactive": lambda: memory.list(include_inactive=wrong),
+        "lost_signer": lambda: memory.rotate_keys(lost_signer=wrong),
+        "create": lambda: Memory.open(str(place / "new.db"), create=wrong),
+        "examine": lambda: Memory.open(str(place / "a.db"), examine=wrong),
+        "unsafe_no_anchor": lambda: Memory.open(str(place / "a.db"), unsafe_no_anchor=wrong),
+    }
+    for name, call in calls.items():
+        assert refused(name, call).attributes["field"] == name
+    assert not (place / "new.db").exists()
+    goes_on(memory)
+
+
+@pytest.mark.parametrize(
+    "where", [{"metadata.n": {HUGE: 1}}, {"metadata.n": {3: 1}}, {"metadata.n": np.array([1])}], ids=range(3)
+)
+def test_filter_of_a_wrong_shape_is_refused_as_a_filter(memory: Memory, where: Any) -> None:
+    """Whatever stands where a comparison or a value should."""
+    for verb in (
+        lambda: memory.search("pear", where=where),
+        lambda: memory.list(where=where),
+        lambda: memory.forget(where=where),
+    ):
+        assert refused("where", verb).attributes["field"] == "where"
+    goes_on(memory)
+
+
+def test_paths_that_can_be_no_file_are_refused_by_every_verb_that_takes_one(memory: Memory, place: Path) -> None:
+    """Too long in all or in one name, a home that nobody has, a memory without files, a folder that is not there."""
+    before = sorted(place.iterdir())
+    backup = str(place / "b.db")
+    wrong = [
+        "/".join([str(place), *["x" * 200] * 30]),
+        str(place / ("y" * 300)),
+        "~nobody at all/x.db",
+        str(place / "no" / "x.db"),
+    ]
+    for path in wrong:
+        refused("open", partial(Memory.open, path, user="u"))
+        refused("backup", partial(memory.backup, path))
+        refused("fork", partial(memory.fork, path))
+        refused("restore to", partial(Memory.restore, backup, path))
+        refused("restore from", partial(Memory.restore, path, place / "r.db"))
+        refused("key", partial(Memory.open, place / "a.db", key=path))
+    for call in (lambda: memory.backup("ram:"), lambda: memory.fork("ram:"), lambda: Memory.restore(backup, "ram:")):
+        assert "give a path" in str(refused("ram:", call))
+    assert ".new" not in str(refused("backup", lambda: memory.backup(str(place / "no" / "x.db"))))
+    assert sorted(place.iterdir()) == before
+    goes_on(memory)
+
+
+def test_every_verb_that_takes_a_path_takes_a_path_object(memory: Memory, place: Path) -> None:
+    """``pathlib.Path`` is what most programs hold."""
+    memory.backup(place / "c.db")
+    assert memory.fork(place / "fork.db").ok
+    assert Memory.restore(place / "c.db", place / "restored.db").ok
+    with Memory.open(place / "restored.db", user="u") as restored:
+        assert restored.search("pear").hits
+
+
+def test_home_that_nobody_has_is_one_line(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment names the home of a user who does not exist."""
+    monkeypatch.setenv("WITNESSTREE_HOME", "~nobody at all/home")
+    refused("home", lambda: Memory.open(str(place / "a.db"), user="u"))

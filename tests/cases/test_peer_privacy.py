@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from tests.cases.bytes_on_disk import files_with
 from witnesstree import Memory
 from witnesstree.errors import Error, InputError, NotFoundError, StoreError
-from witnesstree.flow import exchange
+from witnesstree.flow import items
 from witnesstree.proof.checkpoint import origin_of, sign_note
 from witnesstree.types.record import Record
 from witnesstree.types.trust import Authority, Kind, Status, Trust
@@ -257,7 +258,7 @@ def test_export_comes_back_with_every_version_and_field(data: Path):
 def test_import_that_fails_halfway_leaves_whole_memories_and_can_be_repeated(data: Path, monkeypatch: pytest.MonkeyPatch):
     """Row P-052: an export comes in by several transactions; the third one fails: no memory is half there, and the second run
     brings the rest and nothing twice."""
-    monkeypatch.setattr(exchange, "CHUNK", 2)
+    monkeypatch.setattr(items, "CHUNK", 2)
     with Memory.open(str(data / "a.db")) as memory:
         fill(memory)
         memory.add([f"pear number {n}" for n in range(5)], user="u")
@@ -285,6 +286,48 @@ def test_import_that_fails_halfway_leaves_whole_memories_and_can_be_repeated(dat
         assert memory.audit().ok
 
 
+@pytest.mark.parametrize("fails_at", [0, 1, 2, 3, 4])
+def test_memory_that_was_withdrawn_and_said_again_survives_export_and_import(
+    data: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
+):
+    """The second one has the words of the first and stands a chunk later; the import may be cut off anywhere between."""
+    monkeypatch.setattr(items, "CHUNK", 2)
+    with Memory.open(str(data / "a.db")) as memory:
+        memory.retract(memory.add("The rent account is DE89.", user="u").episodes[0], user="u")
+        memory.add(["filler one", "filler two", "filler three"], user="u")
+        memory.add("The rent account is DE89.", user="u")
+        exported, before = memory.export(user="u"), shape(memory)
+    with Memory.open(str(data / "b.db")) as memory:
+        real, count = type(memory._store).write, []
+
+        def failing(self: Any, *arguments: Any, **options: Any) -> Any:
+            count.append(1)
+            if len(count) == fails_at:
+                raise StoreError("the disk is full", reason="full")
+            return real(self, *arguments, **options)
+
+        with monkeypatch.context() as patch, suppress(StoreError):
+            patch.setattr(type(memory._store), "write", failing)
+            memory.import_(exported, user="u")
+        memory.import_(exported, user="u")
+        assert shape(memory) == before
+        assert [hit.text for hit in memory.search("rent account", user="u").hits] == ["The rent account is DE89."]
+        for item in memory.list(user="u").items:
+            memory.retract(item.id, user="u")
+        assert memory.import_(exported, user="u").added == 0  # what was withdrawn here does not come back
+        assert memory.list(user="u").items == ()
+        assert memory.audit().ok
+
+
+def test_ids_of_an_import_are_this_homes_own(memory: Memory, data: Path):
+    """Nobody who writes an export can say which id its memories get; the same export for another user gets others."""
+    exported = memory.export(user="alice")
+    with Memory.open(str(data / "b.db")) as other:
+        ids = {change.id for user in ("alice", "carol") for change in other.import_(exported, user=user).changes}
+    assert len(ids) == 2
+    assert not ids & {item.id for item in memory.list(user="alice").items}
+
+
 def test_export_whose_quotes_point_nowhere_is_taken_in_whole(memory: Memory, data: Path):
     """Row P-052: a record that rests on a memory that is not in the file: no raw error, nothing half, other lines unharmed."""
     missing = bytes(range(16))
@@ -310,7 +353,7 @@ def changed(memory: Memory, change: Callable[[Record], Record], *, user: str = "
         signer = memory._store.master.signer
         origin = origin_of(memory._store.keys.store_id)
         digest = hashlib.sha256("".join(f"{text}\n" for text in lines[:-1]).encode()).hexdigest()
-        note = sign_note(f"{exchange.FORMAT_KEY}\n{origin}\nsha256 {digest}\n", origin, signer).decode()
+        note = sign_note(f"{items.FORMAT_KEY}\n{origin}\nsha256 {digest}\n", origin, signer).decode()
         lines[-1] = json.dumps({"note": note})
     return "\n".join(lines) + "\n"
 

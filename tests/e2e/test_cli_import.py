@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.conftest import USER, Wtree
 from witnesstree import InputError, Memory
-from witnesstree.flow.exchange import CHUNK, FileItems, split_input
+from witnesstree.flow.items import CHUNK, FileItems, split_input
 from witnesstree.types.limits import MAX_IMPORT_LINE_BYTES
 from witnesstree.types.result import AddResult
 

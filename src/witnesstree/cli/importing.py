@@ -17,7 +17,8 @@ import click
 from witnesstree.cli import terminal
 from witnesstree.cli.verb import Door, Verb, warn_if_behind
 from witnesstree.errors import InputError
-from witnesstree.flow.exchange import FileItems, is_export, numbered_items, numbered_records, parse_item
+from witnesstree.flow.exchange import numbered_records
+from witnesstree.flow.items import FileItems, is_export, numbered_items, parse_item
 from witnesstree.types.message import check_message
 from witnesstree.types.principal import normalise_name
 from witnesstree.types.record import Record

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, BinaryIO, Final
+from typing import Any
 
 from witnesstree.errors import Error, InputError, PackError, SealError
-from witnesstree.flow.ingest import Arrival, add, mark_of
+from witnesstree.flow.ingest import Arrival, add, known_message, mark_of
+from witnesstree.flow.items import FORMAT_KEY, chunked, is_export, line_of, parse_item, parsed_or_none
 from witnesstree.flow.recall import fetch_record
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
+from witnesstree.flow.view import View
 from witnesstree.proof.checkpoint import origin_of, sign_note, verify_note
 from witnesstree.rules.authority import authority_of_turn
 from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, status_at_birth
 from witnesstree.types.instant import MAX_INSTANT, MIN_INSTANT, to_iso
-from witnesstree.types.limits import MAX_IMPORT_LINE_BYTES, MAX_YEAR, MIN_YEAR
-from witnesstree.types.message import Message, check_text
+from witnesstree.types.limits import MAX_YEAR, MIN_YEAR
+from witnesstree.types.message import check_text
 from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
 from witnesstree.types.strict_base64 import from_base64, to_base64
 from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status
-from witnesstree.types.wire import decode, encode, parse_json
+from witnesstree.types.wire import decode, encode
 
-FORMAT_KEY = "witnesstree_export"
-CHUNK: Final = 500
-CHUNK_BYTES: Final = 4 * 1024 * 1024
-_BOM: Final = b"\xef\xbb\xbf"
 Progress = Callable[[int], None]
 
 
@@ -67,151 +64,6 @@ def export_lines(store: VerifiedStore, principal: Principal) -> Iterator[str]:
         yield json.dumps({"note": note}, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class FileItems:
-    """The items of an import file, read anew and one at a time whenever they are asked for."""
-
-    path: str | os.PathLike[str]
-
-    def __iter__(self) -> Iterator[object]:
-        """Yield the items.
-
-        Raises:
-            InputError: the file can't be read, or is no intact JSON array.
-        """
-        return (item for _, item in self.numbered())
-
-    def numbered(self) -> Iterator[tuple[int, object]]:
-        """Yield (line number, item); see ``numbered_items``."""
-        try:
-            with open(self.path, "rb") as file:
-                yield from numbered_items(file)
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "not a file name"
-            raise InputError(f"{os.fspath(self.path)} can't be read: {why}", field="data") from None
-
-
-def numbered_items(file: BinaryIO) -> Iterator[tuple[int, object]]:
-    """Yield the lines of a file that are not blank, each with its number; or the items of one JSON array, counted from 1.
-
-    Only one line is held at a time; of a line over the limit no more is held than shows that it is. An array is read as a whole.
-
-    Raises:
-        InputError: what begins like an array is no intact one.
-    """
-    is_first, number = True, 0
-    while line := file.readline(MAX_IMPORT_LINE_BYTES + 2):
-        number += 1
-        if number == 1:
-            line = line.removeprefix(_BOM)
-        if is_first and line.lstrip().startswith(b"["):
-            yield from enumerate(_array(line + file.read()), 1)
-            return
-        rest = line
-        while rest and not rest.endswith(b"\n"):
-            rest = file.readline(MAX_IMPORT_LINE_BYTES)
-        if line.strip():
-            is_first = False
-            yield number, line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def _array(data: bytes | str) -> list[object]:
-    try:
-        found = parse_json(data.decode() if isinstance(data, bytes) else data)
-    except UnicodeDecodeError:
-        raise InputError("an import must be UTF-8", field="data") from None
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
-        raise InputError("the import is not intact JSON", field="data")
-    return found
-
-
-def split_input(data: object) -> Iterable[object]:
-    """Return the items of an import: a list as it is, JSON lines or one JSON array as text or bytes, or a file's items.
-
-    Raises:
-        InputError: neither.
-    """
-    if isinstance(data, os.PathLike):
-        return FileItems(data)
-    if isinstance(data, bytes | bytearray):
-        try:
-            data = bytes(data).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise InputError("an import must be UTF-8", field="data") from None
-    if isinstance(data, str):
-        text = data.removeprefix("\ufeff")
-        if text.lstrip().startswith("["):
-            return _array(text)
-        if "\n" not in text.strip() and not text.lstrip().startswith("{"):
-            raise InputError("the data is no JSON; to import a file, pass its Path", field="data")
-        # not splitlines: U+2028 may stand inside a JSON string
-        lines = [line.removesuffix("\r") for line in text.split("\n")]
-        return [line for line in lines if line.strip()]
-    if not isinstance(data, Iterable) or isinstance(data, dict):
-        raise InputError("an import is a list of messages, JSON lines, or an export of this program", field="data")
-    return data
-
-
-def parse_item(item: object) -> object:
-    """Return the message of one item; a line, as text or bytes, must be one JSON object.
-
-    Raises:
-        InputError: too long, not UTF-8, or not JSON.
-    """
-    if not isinstance(item, str | bytes):
-        return item
-    if len(item) > MAX_IMPORT_LINE_BYTES or len(_line_of(item)) - 1 > MAX_IMPORT_LINE_BYTES:
-        raise InputError(f"the line is longer than {MAX_IMPORT_LINE_BYTES} bytes", field="line")
-    try:
-        found = parse_json(item.decode() if isinstance(item, bytes) else item)
-    except UnicodeDecodeError:
-        raise InputError("the line is not UTF-8 text", field="line") from None
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InputError("the line is not a JSON object", field="line")
-    return found
-
-
-def _chunks(items: Iterable[object]) -> Iterator[list[object]]:
-    """Yield the items in lists of at most ``CHUNK``, and fewer where they are long."""
-    chunk: list[object] = []
-    size = 0
-    for item in items:
-        chunk.append(item)
-        size += _size_of(item)
-        if len(chunk) == CHUNK or size >= CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
-
-
-def _size_of(item: object) -> int:
-    """Return about how much text an item holds."""
-    if isinstance(item, dict):
-        item = item.get("content", item.get("text"))
-    elif isinstance(item, Message):
-        item = item.text
-    return len(item) if isinstance(item, str | bytes) else 0
-
-
-def is_export(item: object) -> bool:
-    """Return whether the first item of an import makes it an export of this program.
-
-    Raises:
-        InputError: of a newer version of it.
-    """
-    head = _try_parse(item)
-    if not isinstance(head, dict) or FORMAT_KEY not in head:
-        return False
-    if head[FORMAT_KEY] != 1:
-        raise InputError("this export has a newer format; upgrade this program", field="data")
-    return True
-
-
 def import_items(
     store: VerifiedStore, items: Iterable[object], arrival: Arrival, *, marks: set[bytes], progress: Progress | None = None
 ) -> AddResult:
@@ -234,7 +86,7 @@ def import_items(
         return _import_export(store, whole, arrival, marks=marks, progress=progress)
     total = _Total()
     done = 0
-    for chunk in _chunks(stream if first is None else chain([first], stream)):
+    for chunk in chunked(stream if first is None else chain([first], stream)):
         messages: list[object] = []
         places: list[int] = []
         for index, item in enumerate(chunk, done):
@@ -272,13 +124,6 @@ class _Total:
         )
 
 
-def _try_parse(item: object) -> object:
-    try:
-        return parse_item(item)
-    except InputError:
-        return None
-
-
 def _moved(part: AddResult, places: list[int]) -> AddResult:
     return replace(
         part,
@@ -305,12 +150,12 @@ class _Survey:
     @classmethod
     def of(cls, items: Iterable[object]) -> _Survey:
         survey = cls()
-        for chunk in _chunks(items):
+        for chunk in chunked(items):
             if not survey.size:
-                survey.head = _try_parse(chunk[0])
+                survey.head = parsed_or_none(chunk[0])
             survey.sums.append(_sum_of(chunk))
-            survey.whole.update(survey.last + b"".join(map(_line_of, chunk[:-1])))
-            survey.last = _line_of(chunk[-1])
+            survey.whole.update(survey.last + b"".join(map(line_of, chunk[:-1])))
+            survey.last = line_of(chunk[-1])
             for index, found in numbered_records(chunk, survey.size):
                 if isinstance(found, Record):
                     survey.ends[found.id] = index
@@ -320,12 +165,8 @@ class _Survey:
         return survey
 
 
-def _line_of(item: object) -> bytes:
-    return (item if isinstance(item, bytes) else str(item).encode(errors="surrogatepass")) + b"\n"
-
-
 def _sum_of(chunk: list[object]) -> bytes:
-    return hashlib.sha256(b"".join(map(_line_of, chunk))).digest()
+    return hashlib.sha256(b"".join(map(line_of, chunk))).digest()
 
 
 def numbered_records(items: Iterable[object], start: int = 0) -> Iterator[tuple[int, Record | Rejected]]:
@@ -371,7 +212,7 @@ def _whole_chains(items: Iterable[object], survey: _Survey) -> Iterator[tuple[di
     chains: dict[bytes, list[Record]] = {}
     start = 0
     sums = iter(survey.sums)
-    for chunk in _chunks(items):
+    for chunk in chunked(items):
         if next(sums, None) != _sum_of(chunk):
             raise InputError("the file changed while it was read; import it again", field="data")
         whole: dict[bytes, list[Record]] = {}
@@ -416,7 +257,7 @@ def check_record(record: Record) -> Record:
 
 
 def _is_signed_by_us(store: VerifiedStore, survey: _Survey, origin: str) -> bool:
-    last = _try_parse(survey.last)
+    last = parsed_or_none(survey.last)
     if not isinstance(last, dict) or not isinstance(last.get("note"), str):
         return False
     try:
@@ -436,26 +277,25 @@ def _chain_writer(
     marks: set[bytes],
 ) -> Callable[[Transaction, Reading], list[Change]]:
     ordered = {old: sorted(versions, key=lambda record: record.version) for old, versions in chains.items()}
+    new_ids = {old: _imported_id(store, arrival, origin, old) for old in chains}
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
         view = reading.view(arrival.principal.partition)
         owner = store.owner_key(arrival.principal.partition)
         erased = view.marks | marks
         changes = []
-        new_ids = {old: secrets.token_bytes(16) for old in chains}
         vectors = {old: store.vectors_of([record.text for record in versions]) for old, versions in ordered.items()}
-        for old, versions in chains.items():
-            known = view.with_fingerprint(_origin_print(origin, old))
-            if is_ours:
-                known = view.current(old) or view.with_fingerprint(versions[0].fingerprint)
+        for old, versions in ordered.items():
+            known = _known_chain(view, old, new_ids[old], versions[0], is_ours=is_ours)
             if known is not None:
-                changes.append(Change(known.id.hex(), known.version, "duplicate"))
+                changes.append(known)
                 continue
-            if any(mark_of(store, value) in erased for r in versions for value in (old, r.fingerprint)):
+            prints = (value for record in versions for value in (old, new_ids[old], record.fingerprint))
+            if any(mark_of(store, value) in erased for value in prints):
                 changes.append(Change("", 0, "erased_before"))
                 continue
             before = None
-            for number, (record, vector) in enumerate(zip(ordered[old], vectors[old], strict=True), 1):
+            for number, (record, vector) in enumerate(zip(versions, vectors[old], strict=True), 1):
                 made = _adopted(record, arrival, new_ids, is_ours=is_ours, at=transaction.at)
                 made = made.with_changes(version=number, origin=f"{origin}:{old.hex()}")
                 if not is_ours:
@@ -466,6 +306,19 @@ def _chain_writer(
         return changes
 
     return build
+
+
+def _imported_id(store: VerifiedStore, arrival: Arrival, origin: str, old: bytes) -> bytes:
+    """Return the id that a memory of an export gets: the same each time, and known to nobody without this home's key."""
+    return mark_of(store, b"imported" + store.owner_key(arrival.principal.partition) + origin.encode() + old)
+
+
+def _known_chain(view: View, old: bytes, new: bytes, first: Record, *, is_ours: bool) -> Change | None:
+    """Return the memory that an exported one is here already: it came from here, was imported before, or says the same words."""
+    there = (view.current(old) if is_ours else None) or view.current(new)
+    if there is not None:
+        return Change(there.id.hex(), there.version, "duplicate")
+    return known_message(view, first.fingerprint, is_replay=first.said_at is not None) if is_ours else None
 
 
 def _origin_print(origin: str, old: bytes) -> bytes:

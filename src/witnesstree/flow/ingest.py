@@ -75,7 +75,7 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
         for (index, message), vector in zip(good, vectors, strict=True):
             fingerprint = fingerprint_of(arrival, message)
             is_replay = message.said_at is not None or bool(message.id)
-            change = seen.get(fingerprint) or _known(view, fingerprint, is_replay=is_replay)
+            change = seen.get(fingerprint) or known_message(view, fingerprint, is_replay=is_replay)
             if change is None and (is_replay or arrival.is_import) and mark_of(store, fingerprint) in erased:
                 change = Change("", 0, "erased_before", index)
             if change is None:
@@ -107,7 +107,7 @@ def _check_all(messages: Sequence[object]) -> tuple[list[tuple[int, CheckedMessa
     return good, rejected
 
 
-def _known(view: View, fingerprint: bytes, *, is_replay: bool) -> Change | None:
+def known_message(view: View, fingerprint: bytes, *, is_replay: bool) -> Change | None:
     """Return the memory that this message made before.
 
     A message with its own id or instant is the same utterance for ever, also when it was corrected since. Words alone repeat a

@@ -12,6 +12,7 @@ from witnesstree.anchors.state import StateFolder, write_private
 from witnesstree.errors import AccessError, ConflictError, InputError, NotFoundError
 from witnesstree.flow.os_keyring import SCHEME, OsKeyring, entry_name
 from witnesstree.proof.keys import MasterKey
+from witnesstree.types.paths import expand
 
 MASTER = "master.key"
 
@@ -40,7 +41,7 @@ class KeyRing:
     def path_of(self, store_id: bytes | None = None) -> Path:
         """Return the key file of a store (its own one if there is one), or the master key file; ``keyring:NAME`` for an entry."""
         if self._is_path:
-            return Path(self._given).expanduser()
+            return Path(expand(self._given))
         folder = self._state.folder / "keys"
         own = folder / f"{store_id.hex()}.key" if store_id else folder / MASTER
         master = folder / MASTER if self._entry is None else Path(f"{SCHEME}:{self._entry.name}")

@@ -26,7 +26,7 @@ from witnesstree.providers.base import Embedder
 from witnesstree.stores import create_store, open_store, place_exists, place_of
 from witnesstree.stores.base import Store
 from witnesstree.types.batch import Batch
-from witnesstree.types.instant import micros_of
+from witnesstree.types.instant import present
 from witnesstree.types.settings import Settings
 from witnesstree.types.trust import Op
 
@@ -129,10 +129,10 @@ def first_batch(master: MasterKey, store_id: bytes, op: Op, payload: bytes, cloc
     """Return the first batch of a new store, which says how it came to be, and the head after it.
 
     Raises:
-        AccessError: there is no signing key.
+        AccessError: there is no signing key. InputError: the clock shows no instant.
     """
     signer = master.require_signer()
-    record = system_record(op, payload, at=micros_of(clock()))
+    record = system_record(op, payload, at=present(clock))
     return genesis(StoreKeys.derive(master, store_id), signer, record)
 
 

@@ -133,10 +133,12 @@ def compile_where(where: object) -> Where | None:
             inner = build(value, depth)
             return lambda item: not inner(item)
         tests = value if isinstance(value, Mapping) else {"eq": value}
+        if not all(isinstance(name, str) for name in tests):
+            raise InputError("where: names of comparisons are text", field="where")
         count[0] += len(tests)
         if count[0] > MAX_WHERE_TERMS:
             raise InputError(f"where has more than {MAX_WHERE_TERMS} comparisons", field="where")
-        compiled = [_comparison(key, str(name), operand) for name, operand in tests.items()]
+        compiled = [_comparison(key, name, operand) for name, operand in tests.items()]
         if not compiled:
             raise InputError(f"where: {key[:40]!r} has no comparison", field="where")
         return lambda item: all(test(_field(item, key)) for test in compiled)
@@ -196,7 +198,10 @@ def _operand(key: str, value: object) -> Any:
     if key in _INSTANTS:
         return parse_instant(value, f"where.{key[:40]}")
     if value is not None and type(value) not in (str, bool, int, float):
-        canonical_json(value)  # refuses what is no JSON data
+        try:
+            canonical_json(value)
+        except InputError:
+            raise InputError(f"where.{key[:40]}: {type(value).__name__} is no JSON data", field="where") from None
     return value
 
 

@@ -8,19 +8,16 @@ terms of their own. ASCII glued to another script is split from it.
 from __future__ import annotations
 
 import re
-import unicodedata
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
 from witnesstree.rules.function_words import FUNCTION_WORDS
+from witnesstree.rules.normal_form import normal_form
 from witnesstree.rules.stem import stem
 from witnesstree.types.wire import ABSENT
 
 _ASCII: Final = re.compile(r"[a-z0-9]+(?:\+\+|#)?")
-_PIECE: Final = 512
-_PIECES: Final = re.compile(rf"(?s).{{1,{_PIECE - 112}}}(?:\S{{0,{_PIECE - 400}}}(?=\s)|)")
-"""Unicode normalisation is quadratic in a run of combining marks: long texts are folded in pieces, cut at spaces if possible."""
 _SPACED: Final = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 _DENSE: Final = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -52,13 +49,11 @@ def words_of(text: str) -> list[str]:
 
 
 def _terms(text: str) -> list[str]:
-    if len(text) > _PIECE:
-        return [term for piece in _PIECES.findall(text) for term in _terms(piece)]
     if max(text) < "\u0250":
-        plain = _MARKED.sub("", unicodedata.normalize("NFKD", text.casefold()))
+        plain = _MARKED.sub("", normal_form("NFKD", text.casefold()))
         if plain.isascii():
             return _ASCII.findall(plain)
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normal_form("NFKC", text).casefold()
     found: list[str] = []
     for match in _RUNS.finditer(_strip_marks(folded)):
         run = match.group()
@@ -74,7 +69,7 @@ def _terms(text: str) -> list[str]:
 
 def _strip_marks(text: str) -> str:
     """Drop accents and vowel signs where they are optional; recompose what other scripts need."""
-    return unicodedata.normalize("NFC", _MARKED.sub("", unicodedata.normalize("NFD", text)))
+    return normal_form("NFC", _MARKED.sub("", normal_form("NFD", text)))
 
 
 def is_topic(term: str) -> bool:

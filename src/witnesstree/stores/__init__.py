@@ -9,23 +9,36 @@ from typing import Any, Final, cast
 from witnesstree.errors import InputError, UnsupportedError
 from witnesstree.stores.base import Store
 from witnesstree.types.batch import Batch
+from witnesstree.types.paths import expand
 
-__all__ = ["create_store", "engine_version", "open_store", "place_exists", "place_of"]
+__all__ = ["create_store", "engine_version", "open_store", "path_text", "place_exists", "place_of"]
 
+RAM: Final = "ram:"
+"""The URL of a memory that lives in its process only."""
 _ENGINES: Final = {"sqlite": ("witnesstree.stores.sqlite", "SqliteStore")}
+
+
+def path_text(path: object) -> str:
+    """Return a path, or a URL, as text.
+
+    Raises:
+        InputError: it is neither text nor a path, or empty.
+    """
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or not text:
+        raise InputError("the path of a store must be text and not empty", field="url", reason="no_path")
+    return text
 
 
 def _split(url: str) -> tuple[str, str]:
     """Return (engine, path) of a URL or a plain path."""
-    if not isinstance(url, str) or not url:
-        raise InputError("the path of a store must be text and not empty", reason="no_path")
     try:
-        url.encode()
-        url = os.path.expanduser(url)
+        path_text(url).encode()
+        url = expand(url)
     except UnicodeEncodeError:
         raise InputError("the path of a store can't be a file name here", reason="no_path") from None
-    if url.startswith("~"):
-        raise InputError(f"there is no home folder for {url.partition('/')[0]}", reason="no_path")
+    if url == RAM:
+        raise UnsupportedError("ram: lives in one process and has no files; give a path", reason="ram")
     scheme, separator, rest = url.partition("://")
     if not separator:
         return "sqlite", url
@@ -47,7 +60,7 @@ def place_of(url: str) -> str:
     _, path = _split(url)
     if not path or "\x00" in path:
         raise InputError("the path of a store must not be empty", reason="no_path")
-    folder, name = os.path.split(os.path.expanduser(path))
+    folder, name = os.path.split(expand(path))
     return os.path.join(os.path.realpath(folder or "."), name)
 
 

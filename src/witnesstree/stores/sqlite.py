@@ -26,7 +26,7 @@ from witnesstree.stores import sqlite_queries as queries
 from witnesstree.stores import sqlite_schema as schema
 from witnesstree.stores.base import place_taken
 from witnesstree.stores.sqlite_connection import begin, harden
-from witnesstree.stores.sqlite_file import check_file, has_bytes, publish, refuse_planted, resolve, translated
+from witnesstree.stores.sqlite_file import check_file, check_folder, has_bytes, publish, refuse_planted, resolve, translated
 from witnesstree.types.batch import Batch, Head
 from witnesstree.types.limits import BUSY_TIMEOUT_S
 from witnesstree.types.record import SealedRecord
@@ -196,8 +196,7 @@ class SqliteStore:
             ConflictError: something is already there. StoreError: the folder is missing or can't be written.
         """
         target = resolve(path)
-        if not target.parent.is_dir():
-            raise InputError(f"the folder {target.parent} does not exist; make it first", reason="no_folder")
+        check_folder(target)
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
         with translated(str(target)):
             try:
@@ -352,6 +351,7 @@ class SqliteStore:
         path = resolve(target)
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; a backup never overwrites, choose another path", reason="exists")
+        check_folder(path)
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
         with translated(str(path)):
             try:

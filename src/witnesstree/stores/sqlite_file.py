@@ -21,6 +21,7 @@ from witnesstree.errors import (
 )
 from witnesstree.stores import sqlite_schema as schema
 from witnesstree.types.limits import BUSY_TIMEOUT_S
+from witnesstree.types.paths import expand
 
 
 @contextmanager
@@ -54,7 +55,18 @@ def translated(place: str) -> Iterator[None]:
             f"{place} does not have the structure this program gave it; run 'wtree audit'", reason="schema_altered"
         ) from error
     except (apsw.Error, OSError) as error:
-        raise StoreError(f"{place} can't be read or written: {error}", reason="store_failed") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise StoreError(f"{place} can't be read or written: {why}", reason="store_failed") from error
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a path whose folder is not there.
+
+    Raises:
+        InputError: naming the folder.
+    """
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist; make it first", reason="no_folder")
 
 
 def check_file(path: Path) -> int:
@@ -101,7 +113,7 @@ def refuse_planted(path: Path) -> None:
 
 def resolve(path: str) -> Path:
     """Return the absolute path with every folder resolved, but not the file itself."""
-    given = Path(path).expanduser()
+    given = Path(expand(path))
     return Path(os.path.realpath(given.parent)) / given.name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -38,6 +39,18 @@ def parse_instant(value: object, field: str) -> int | None:
     at = micros_of(value)
     if not MIN_INSTANT <= at <= MAX_INSTANT:
         raise InputError(f"{field} lies outside the years {MIN_YEAR} to {MAX_YEAR}", field=field)
+    return at
+
+
+def present(clock: Callable[[], object]) -> int:
+    """Return the instant that a clock shows, microseconds UTC.
+
+    Raises:
+        InputError: it gives no aware datetime, or one outside the years 1900 to 2199.
+    """
+    at = parse_instant(clock(), "clock")
+    if at is None:
+        raise InputError("clock must give an aware datetime", field="clock")
     return at
 
 

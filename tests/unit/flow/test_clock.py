@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,3 +120,15 @@ def test_no_verb_writes_at_an_instant_that_is_none(memory: Memory, dial: Dial, n
     assert memory.update(made, "d pear").version == 2
     assert [hit.text for hit in memory.search("pear").hits] == ["d pear"]
     assert memory.audit().ok
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("url", ["a.db", "ram:"])
+def test_no_store_is_made_at_an_instant_that_is_none(tmp_path: Path, name: str, url: str) -> None:
+    """The first entry of a log has an instant too."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with pytest.raises(InputError) as caught:
+        Memory.open(url if url == "ram:" else str(folder / url), user="u", clock=lambda: WRONG[name])
+    assert caught.value.attributes["field"] == "clock"
+    assert list(folder.iterdir()) == []

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from witnesstree import Memory
 from witnesstree.rules.fence import inert
+from witnesstree.rules.normal_form import normal_form
 from witnesstree.rules.terms import words_of
 
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -90,7 +94,7 @@ def test_terms_of_a_long_marked_text_are_those_of_the_whole_normalised_text(seed
     for _ in range(300):
         word = "".join(dice.choice(ALPHABETS[script]) + "".join(dice.choices(MARKS, k=dice.randrange(5))) for _ in range(9))
         words.append(unicodedata.normalize(dice.choice(["NFC", "NFD"]), word))
-    text = " ".join(words) + " "
+    text = " ".join(words)
     assert len(text) > 2000
     assert words_of(text) == expected_words(text)
 
@@ -102,6 +106,22 @@ def test_run_of_marks_behind_a_word_leaves_the_words_alone(count: int, marks: st
     run = (marks * count)[:count]
     text = f"Zu\u0308rich caf\u00e9{run} \u0142o\u0301dz{run} tail "
     assert words_of(text) == expected_words(text) == ["zurich", "cafe", "\u0142odz", "tail"]
+
+
+@pytest.mark.parametrize("count", [1, 399, 400, 401, 800, 801, 5_000])
+def test_run_of_marks_inside_a_word_does_not_split_it(count: int) -> None:
+    """The word stays one word, whatever comes in its middle."""
+    text = "Zu" + "\u0308\u0316" * count + "rich \u05e9\u05dc" + "\u05bc" * count + "\u05d5\u05dd"
+    assert words_of(text) == ["zurich", "\u05e9\u05dc\u05d5\u05dd"]
+
+
+LETTERS = "ab \u00e9\u1100\u1161\u11a8\uac01\u4e2d\u304b\uff76\uff9e\u0e01\u0915\u093f\u093c\U0001f44d\u200d\u05d0x.-" + MARKS
+
+
+@given(st.text(alphabet=LETTERS, min_size=380, max_size=1_300), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+def test_normal_form_in_pieces_is_that_of_the_whole(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> None:
+    """Where it is cut, nothing would have melted together."""
+    assert normal_form(form, text) == unicodedata.normalize(form, text)
 
 
 @pytest.mark.parametrize("text", ["\u0301" * 5000, "\u0316\u0301" * 5000, "\u05bc" * 1000, "\u0651\u0650" * 3000], ids=range(4))
