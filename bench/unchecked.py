@@ -6,7 +6,7 @@ words index, every row fetched by primary key, strict decoding, hits. It exists 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.stores import sqlite
 from witnesstree.types.facts import RowFacts
-from witnesstree.types.record import Record
+from witnesstree.types.record import Record, SealedRecord
 from witnesstree.types.wire import decode
 
 
@@ -57,7 +57,8 @@ def _twin(function: Any, **replaced: Any) -> Any:
 
 
 class _Fetching(recall.Fetching):
-    record = _twin(recall.Fetching.record, fetch_record=_fetch)
+    def _checked(self, rows: Mapping[int, SealedRecord], wanted: Sequence[RowFacts]) -> list[bytes | None]:
+        return [rows[facts.seq].content for facts in wanted]
 
 
 _recall = SimpleNamespace(**vars(recall))

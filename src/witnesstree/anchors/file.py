@@ -44,7 +44,7 @@ class FileAnchor:
         self._dirty = False
         self._timer: threading.Timer | None = None
         self._threads = threading.Lock()
-        self._seen: tuple[bytes, list[AnchorState | None]] = (b"", [None, None])
+        self._seen: tuple[bytes, list[AnchorState | None], AnchorState | None] = (b"", [None, None], None)
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -59,27 +59,24 @@ class FileAnchor:
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""
         try:
-            return self._newest(self._slots())
+            data = os.pread(self._file, 2 * SLOT_BYTES, 0)
+            seen, _, newest = self._seen
+            return newest if data == seen else self._taken_in(data)
         except OSError as error:
             raise StoreError(f"the anchor {self.path} can't be read: {error.strerror}", reason="anchor_failed") from error
 
-    def _slots(self) -> list[AnchorState | None]:
-        """Return both slots; bytes that were seen before are not decoded again."""
-        data = os.pread(self._file, 2 * SLOT_BYTES, 0)
-        seen, slots = self._seen
-        if data != seen:
-            slots = [self._decode(data[:SLOT_BYTES]), self._decode(data[SLOT_BYTES:])]
-            if data.strip(b"\x00") and slots == [None, None]:
-                raise LogError(f"the anchor {self.path} is damaged; run 'wtree doctor'", reason="anchor_invalid")
-            self._seen = (data, slots)
-        return slots
+    def _taken_in(self, data: bytes) -> AnchorState | None:
+        """Decode both slots from bytes that were not seen before, and return the newest."""
+        slots = [self._decode(data[:SLOT_BYTES]), self._decode(data[SLOT_BYTES:])]
+        if data.strip(b"\x00") and slots == [None, None]:
+            raise LogError(f"the anchor {self.path} is damaged; run 'wtree doctor'", reason="anchor_invalid")
+        return self._remember(data, slots)
 
-    @staticmethod
-    def _newest(slots: list[AnchorState | None]) -> AnchorState | None:
+    def _remember(self, data: bytes, slots: list[AnchorState | None]) -> AnchorState | None:
         first, second = slots
-        if first is None or second is None:
-            return first or second
-        return first if first.size >= second.size else second
+        newest = first if second is None or (first is not None and first.size >= second.size) else second
+        self._seen = (data, slots, newest)
+        return newest
 
     def _decode(self, slot: bytes) -> AnchorState | None:
         try:
@@ -117,13 +114,12 @@ class FileAnchor:
     def advance(self, state: AnchorState) -> None:
         """Remember a later head in the older slot; sync at most once a second."""
         with self._locked():
-            slots = self._slots()
-            current = self._newest(slots)
+            current = self.read()
             if current is not None and current.size >= state.size:
                 if current.size == state.size and current.root != state.root:
                     raise LogError("the anchor remembers another history of the same length", reason="fork")
                 return
-            older = 1 if slots[0] is not None and slots[0] is current else 0
+            older = 1 if current is not None and self._seen[1][0] is current else 0
             self._put(older, state)
             if current is None:
                 self._sync()
@@ -134,18 +130,18 @@ class FileAnchor:
 
     def _put(self, slot: int, state: AnchorState) -> None:
         """Overwrite one slot and remember what both hold now."""
-        data, slots = self._seen
+        data, slots, _ = self._seen
         fresh = self._encode(state)
         os.pwrite(self._file, fresh, slot * SLOT_BYTES)
         whole = data.ljust(slot * SLOT_BYTES, b"\x00")
         whole = whole[: slot * SLOT_BYTES] + fresh + whole[(slot + 1) * SLOT_BYTES :]
-        self._seen = (whole, [state if number == slot else slots[number] for number in (0, 1)])
+        self._remember(whole, [state if number == slot else slots[number] for number in (0, 1)])
         self._dirty = True
 
     def replace(self, state: AnchorState) -> None:
         """Remember this head in both slots."""
         with self._locked():
-            self._seen = (b"\x00" * 2 * SLOT_BYTES, [None, None])
+            self._remember(b"\x00" * 2 * SLOT_BYTES, [None, None])
             for slot in (0, 1):
                 self._put(slot, state)
             self._sync()

@@ -277,7 +277,7 @@ def _chain_writer(
     marks: set[bytes],
 ) -> Callable[[Transaction, Reading], list[Change]]:
     ordered = {old: sorted(versions, key=lambda record: record.version) for old, versions in chains.items()}
-    new_ids = {old: _imported_id(store, arrival, origin, old) for old in chains}
+    new_ids = {old: _imported_id(store, arrival, origin, old, is_ours=is_ours) for old in chains}
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
         view = reading.view(arrival.principal.partition)
@@ -308,9 +308,13 @@ def _chain_writer(
     return build
 
 
-def _imported_id(store: VerifiedStore, arrival: Arrival, origin: str, old: bytes) -> bytes:
-    """Return the id that a memory of an export gets: the same each time, and known to nobody without this home's key."""
-    return mark_of(store, b"imported" + store.owner_key(arrival.principal.partition) + origin.encode() + old)
+def _imported_id(store: VerifiedStore, arrival: Arrival, origin: str, old: bytes, *, is_ours: bool) -> bytes:
+    """Return the id that a memory of an export gets: the same each time, and known to nobody without this home's key.
+
+    What an unsigned file calls by the same name gets another one: it takes nobody's place.
+    """
+    name = b"proven" if is_ours else b"claimed"
+    return mark_of(store, name + store.owner_key(arrival.principal.partition) + origin.encode() + old)
 
 
 def _known_chain(view: View, old: bytes, new: bytes, first: Record, *, is_ours: bool) -> Change | None:

@@ -6,9 +6,10 @@ import base64
 import json
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -117,13 +118,17 @@ def fetch_row(reading: Reading, view: View, facts: RowFacts) -> SealedRecord:
     """
     row = next(iter(reading.snapshot.rows([facts.seq])), None)
     if row is None:
-        raise SealError(
-            f"memory {facts.id.hex()} is missing from the store (row {facts.seq}); run 'wtree audit'",
-            reason="row_missing",
-            seq=facts.seq,
-            id=facts.id.hex(),
-        )
+        raise _missing(facts)
     return view.sealer.verify(row, facts.seal)
+
+
+def _missing(facts: RowFacts) -> SealError:
+    return SealError(
+        f"memory {facts.id.hex()} is missing from the store (row {facts.seq}); run 'wtree audit'",
+        reason="row_missing",
+        seq=facts.seq,
+        id=facts.id.hex(),
+    )
 
 
 class Fetching:
@@ -137,18 +142,37 @@ class Fetching:
         self._where = where
 
     def record(self, facts: RowFacts) -> Record | None:
-        """Return a row's record, or None if it is withheld or ``where`` does not want it.
+        """Return a row's record; see ``records``."""
+        return self.records([facts])[0]
+
+    def records(self, wanted: Sequence[RowFacts]) -> list[Record | None]:
+        """Return the record of each row, or None if it is withheld or ``where`` does not want it.
 
         Raises:
-            SealError: it does not verify, and this store is not in quarantine mode.
+            SealError: one does not verify, and this store is not in quarantine mode.
         """
-        try:
-            record = fetch_record(self._reading, self._view, facts)
-        except SealError:
-            if not self._reading.store.quarantine:
-                raise
-            self.withheld += 1
-            return None
+        rows = {row.seq: row for row in self._reading.snapshot.rows([facts.seq for facts in wanted])}
+        return [None if content is None else self._decoded(content) for content in self._checked(rows, wanted)]
+
+    def _checked(self, rows: Mapping[int, SealedRecord], wanted: Sequence[RowFacts]) -> list[bytes | None]:
+        """Return the content of each row if its seal is the one that the view expects."""
+        verify = self._view.sealer.verify
+        found: list[bytes | None] = []
+        for facts in wanted:
+            row = rows.get(facts.seq)
+            try:
+                if row is None:
+                    raise _missing(facts)
+                found.append(verify(row, facts.seal).content)
+            except SealError:
+                if not self._reading.store.quarantine:
+                    raise
+                self.withheld += 1
+                found.append(None)
+        return found
+
+    def _decoded(self, content: bytes) -> Record | None:
+        record = decode(content)
         return record if self._where is None or self._where(memo_fields(record)) else None
 
 
@@ -203,12 +227,11 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
         view = reading.view(question.principal.partition)
         fetching = Fetching(reading, view, question.where)
         hits: list[Hit] = []
-        for scored in ranked(store, view, asking, question.filter) if asking.terms else ():
-            record = fetching.record(scored.facts)
-            if record is not None:
-                hits.append(Hit(**memo_fields(record), score=scored.score, signals=scored.signals()))
-            if len(hits) >= question.k:
-                break
+        found = ranked(store, view, asking, question.filter) if asking.terms else iter(())
+        while best := list(islice(found, question.k - len(hits))):
+            for scored, record in zip(best, fetching.records([scored.facts for scored in best]), strict=True):
+                if record is not None:
+                    hits.append(Hit(**memo_fields(record), score=scored.score, signals=scored.signals()))
         size, withheld = reading.trusted.size, fetching.withheld
     return SearchResult(
         hits=tuple(hits),

@@ -163,7 +163,7 @@ class SqliteStore:
         self._write_lock = threading.RLock()
         self._writer: apsw.Connection | None = None
         self._tokens: dict[str, tuple[int, ...]] = {}
-        self._wal_identity: tuple[int, int] | None = None
+        self._wal_identity: tuple[int, ...] | None = None
         self._cookie: object = None
         with translated(self.place):
             self._identity = self._identify()
@@ -245,24 +245,26 @@ class SqliteStore:
             main = os.lstat(self.place)
         except FileNotFoundError:
             raise self._replaced("is gone") from None
-        if (main.st_dev, main.st_ino) != self._identity:
-            raise self._replaced("was replaced by another file")
+        token: tuple[int, ...] = (main.st_dev, main.st_ino, main.st_ctime_ns, main.st_size)
         try:
             wal = os.lstat(self._wal)
+            token += (wal.st_dev, wal.st_ino, wal.st_ctime_ns, wal.st_size)
         except FileNotFoundError:
+            pass
+        if token == self._tokens.get(who):
+            return False
+        if token[:2] != self._identity:
+            raise self._replaced("was replaced by another file")
+        if len(token) == 4:
             if self._wal_identity is not None and not self._is_frozen:
-                raise self._replaced("lost its write-ahead log") from None
-            token: tuple[int, ...] = (main.st_ctime_ns, main.st_size)
-        else:
-            if self._wal_identity is None:
-                refuse_planted(self.path)
-                self._wal_identity = (wal.st_dev, wal.st_ino)
-            elif self._wal_identity != (wal.st_dev, wal.st_ino) and not self._is_frozen:
-                raise self._replaced("has another write-ahead log")
-            token = (main.st_ctime_ns, main.st_size, wal.st_ctime_ns, wal.st_size)
-        moved = token != self._tokens.get(who)
+                raise self._replaced("lost its write-ahead log")
+        elif self._wal_identity is None:
+            refuse_planted(self.path)
+            self._wal_identity = token[4:6]
+        elif self._wal_identity != token[4:6] and not self._is_frozen:
+            raise self._replaced("has another write-ahead log")
         self._tokens[who] = token
-        return moved
+        return True
 
     def _accept_own_commit(self) -> None:
         """Our own commit moved the write-ahead log; that alone is no reason to look at everything anew."""
@@ -272,8 +274,8 @@ class SqliteStore:
             return
         before = self._tokens["writer"]
         for who, token in self._tokens.items():
-            if token == before and len(token) == 4:
-                self._tokens[who] = (*token[:2], wal.st_ctime_ns, wal.st_size)
+            if token == before and len(token) == 8:
+                self._tokens[who] = (*token[:6], wal.st_ctime_ns, wal.st_size)
 
     def _thaw(self) -> None:
         """A file opened as unchanging has changed: open it again, as one that others write to."""
