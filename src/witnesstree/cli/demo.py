@@ -110,7 +110,7 @@ class Demo:
             for question in questions:
                 answer = memory.answer(question["question"])
                 self.say(f"   Q: {question['question']}")
-                for line in answer_lines(memory, answer.to_dict()):
+                for line in answer_lines(answer.to_dict()):
                     self.say(f"      {line}")
                 if question["expect"] is None:
                     self.check(answer.abstained, f"nothing supports an answer to: {question['question']}")
@@ -148,7 +148,7 @@ class Demo:
             ):
                 answer = memory.answer(PAYING_QUESTION, min_authority=limit)
                 self.say(f"      {about}")
-                for line in answer_lines(memory, answer.to_dict()):
+                for line in answer_lines(answer.to_dict()):
                     self.say(f"         {line}")
                 found = memory.get(answer.citations[0].id).source if answer.citations else ""
                 self.check(found == source, f"asked with min_authority={limit}, {source} answers, not {found}")

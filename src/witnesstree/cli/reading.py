@@ -14,7 +14,7 @@ from witnesstree.errors import InputError
 from witnesstree.types.trust import MEMORY_KINDS, Authority, Trust, name_of
 
 if TYPE_CHECKING:
-    from witnesstree.memory import Memory
+    pass
 
 KIND_WORDS = tuple(name_of(kind) for kind in MEMORY_KINDS)
 AUTHORITY_WORDS = tuple(name_of(level) for level in Authority if level is not Authority.NONE)
@@ -87,15 +87,14 @@ def ask_command(door: Door, question: str, *, kinds: tuple[str, ...], where: str
     filters = parse_option(where, "where")
     with door.open(quarantine=quarantine) as memory:
         answer = memory.answer(question, kinds=kinds or None, where=filters, **rest).to_dict()
-        lines = [*answer_lines(memory, answer), *withheld_lines(answer["withheld"])]
+        lines = [*answer_lines(answer), *withheld_lines(answer["withheld"])]
     door.tell(answer, lines)
 
 
-def answer_lines(memory: Memory, answer: dict[str, Any]) -> Iterator[str]:
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Yield an answer as a person reads it: the quote, then its source; or that there is none.
 
     Args:
-        memory: where the answer comes from.
         answer: as plain data.
     """
     if answer["abstained"]:
@@ -103,15 +102,7 @@ def answer_lines(memory: Memory, answer: dict[str, Any]) -> Iterator[str]:
         return
     yield terminal.inert(answer["text"])
     for citation in answer["citations"]:
-        yield f"  source: {who_said(with_recorded_at(memory, citation))}, id {citation['id']}"
-
-
-def with_recorded_at(memory: Memory, quoted: dict[str, Any]) -> dict[str, Any]:
-    """Return a quote or citation with the instant of its recording, if nobody told when it was said."""
-    if quoted["at"]:
-        return quoted
-    versions = memory.history(quoted.get("source") or quoted["id"])
-    return quoted | {"recorded_at": next(memo.recorded_at for memo in versions if memo.version == quoted["version"])}
+        yield f"  source: {who_said(citation)}, id {citation['id']}"
 
 
 def _page(door: Door, page: Any, nothing: str) -> None:
@@ -180,7 +171,7 @@ def evidence_command(door: Door, id: str, *, quarantine: bool) -> None:
     """Show the verbatim quotes that the memory ID rests on."""
     with door.open(quarantine=quarantine) as memory:
         quotes = [quote.to_dict() for quote in memory.evidence(id)]
-        lines = [line for quote in quotes for line in _quote_lines(with_recorded_at(memory, quote))]
+        lines = [line for quote in quotes for line in _quote_lines(quote)]
     door.tell(quotes, lines)
 
 

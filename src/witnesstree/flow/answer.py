@@ -60,6 +60,7 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         role=name_of(source.role),
         name=source.name,
         at=to_iso(source.said_at),
+        recorded_at=to_iso(source.recorded_at) or "",
         session=source.session,
         authority=name_of(source.authority),
         trust=name_of(source.trust),

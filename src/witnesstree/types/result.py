@@ -42,6 +42,7 @@ class Quote(_Plain):
     role: str
     name: str
     at: str | None
+    recorded_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Hit(Memo):
 
 def memo_fields(record: Record) -> dict[str, Any]:
     """Return the fields of a ``Memo`` for a record. The quote of a turn, and of a user's correction, is the text itself."""
-    said_at = to_iso(record.said_at)
+    said_at, recorded_at = to_iso(record.said_at), to_iso(record.recorded_at) or ""
     whole = Quote(
         source=record.id.hex(),
         version=record.version,
@@ -93,6 +94,7 @@ def memo_fields(record: Record) -> dict[str, Any]:
         role=name_of(record.role),
         name=record.name,
         at=said_at,
+        recorded_at=recorded_at,
     )
     return {
         "id": record.id.hex(),
@@ -111,7 +113,7 @@ def memo_fields(record: Record) -> dict[str, Any]:
         "name": record.name,
         "source": record.source,
         "at": said_at,
-        "recorded_at": to_iso(record.recorded_at),
+        "recorded_at": recorded_at,
         "valid_from": to_iso(record.valid_from),
         "valid_to": to_iso(record.valid_to),
         "expires_at": to_iso(record.expires_at),
@@ -224,6 +226,7 @@ class Citation(_Plain):
     role: str
     name: str
     at: str | None
+    recorded_at: str
     session: str
     authority: str
     trust: str
