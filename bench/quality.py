@@ -7,7 +7,6 @@ user's memory; a question's gold turns are its evidence. Questions of category 5
 from __future__ import annotations
 
 import json
-import math
 import os
 import statistics
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from typing import Any
 from bench.figures import Figure
 from bench.workshop import Workshop
 from witnesstree import Memory
+from witnesstree.rules.measures import ndcg_at, recall_at
 
 VARIABLE = "WITNESSTREE_QUALITY"
 K = 20
@@ -38,9 +38,8 @@ class Tally:
     def take(self, found: list[str], gold: set[str]) -> None:
         """Count one ranked answer in."""
         for k, values in self.recall.items():
-            values.append(len(gold.intersection(found[:k])) / len(gold))
-        gain = sum(1 / math.log2(place + 2) for place, one in enumerate(found[:10]) if one in gold)
-        self.ndcg.append(gain / sum(1 / math.log2(place + 2) for place in range(min(10, len(gold)))))
+            values.append(recall_at(k, found, gold))
+        self.ndcg.append(ndcg_at(10, found, gold))
 
 
 def turns(conversation: dict[str, Any]) -> Iterator[dict[str, Any]]:

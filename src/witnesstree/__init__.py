@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Page,
         Problem,
         Quote,
+        Reindexed,
         Rejected,
         SearchResult,
     )
@@ -71,6 +72,7 @@ __all__ = [
     "Problem",
     "ProviderError",
     "Quote",
+    "Reindexed",
     "Rejected",
     "SealError",
     "SearchResult",

@@ -28,6 +28,7 @@ from witnesstree.types.result import (
     Page,
     Problem,
     Quote,
+    Reindexed,
     SearchResult,
 )
 
@@ -310,6 +311,10 @@ class AsyncMemory:
     async def repair(self) -> tuple[Problem, ...]:
         """See ``Memory.repair``."""
         return await asyncio.to_thread(self._memory.repair)
+
+    async def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> Reindexed:
+        """See ``Memory.reindex``. ``progress`` is called in another thread."""
+        return await asyncio.to_thread(self._memory.reindex, progress=progress)
 
     # -- move -------------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from witnesstree.flow import answer as answering
 from witnesstree.flow import audit as auditing
 from witnesstree.flow import exchange, ingest, recall, relocate
 from witnesstree.flow import forget as erasing
+from witnesstree.flow import reindex as reindexing
 from witnesstree.flow.items import split_input
 from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, utc_now
 from witnesstree.flow.verified import Clock, VerifiedStore
@@ -36,6 +37,7 @@ from witnesstree.types.result import (
     Page,
     Problem,
     Quote,
+    Reindexed,
     SearchResult,
 )
 from witnesstree.types.trust import Op, Status
@@ -458,6 +460,19 @@ class Memory:
     def repair(self) -> tuple[Problem, ...]:
         """Rebuild what is derived; return what can't be rebuilt and needs a backup."""
         return auditing.repair(self._store)
+
+    def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> Reindexed:
+        """Give every memory the vector of the embedder that this memory was opened with; fill those that are missing.
+
+        It may be interrupted and run again: what was computed is kept. Readers see the old vectors until all are there.
+
+        Args:
+            progress: called with (rows done, rows in all).
+
+        Raises:
+            IntegrityError: the store does not verify; nothing is changed. ProviderError: the embedder gives no vectors.
+        """
+        return reindexing.reindex(self._store, progress)
 
     # -- move -------------------------------------------------------------------------------------------------------------
 

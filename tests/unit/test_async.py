@@ -94,6 +94,7 @@ async def move_and_erase(memory: Used, folder: Path) -> None:
     seen: list[int] = []
     assert (await memory.audit(progress=lambda done, total: seen.append(done))).ok
     assert await memory.repair() == ()
+    assert (await memory.reindex(progress=lambda done, total: seen.append(done))).rows == 0
     before = memory.verifier_key
     assert (await memory.rotate_keys()).ok
     assert memory.verifier_key != before

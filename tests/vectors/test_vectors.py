@@ -14,7 +14,7 @@ from tests.vectors.make_vectors import FOLDER, VECTORS, vector_bytes
 from witnesstree.anchors.base import AnchorState
 from witnesstree.anchors.file import FileAnchor
 from witnesstree.errors import LogError, PackError, SealError
-from witnesstree.flow.cache import MAGIC, ViewCache
+from witnesstree.flow.cache import VIEW_MAGIC, ViewCache
 from witnesstree.proof import checkpoint as notes
 from witnesstree.proof import merkle, ownermap
 from witnesstree.proof.digest import Leaf, decode_leaf, element
@@ -107,11 +107,13 @@ def test_cache_file_has_the_name_key_and_header_of_the_spec(tmp_path: Path):
     """The folder tells nobody whose cache it is."""
     case, key = KEY["cache"], HEX(KEY["stores"][0]["cache"])
     owner, epoch = HEX(case["owner_key"]), HEX(case["epoch"])
-    cache = ViewCache(tmp_path, ALICE)
-    assert from_spec.hmac.digest(key, owner, "sha256")[:16].hex() + ".view" == case["file_name"] == cache._path(owner).name
-    assert from_spec.hmac.digest(key, b"epoch" + epoch, "sha256").hex() == case["key"] == cache._key(epoch).hex()
+    files = ViewCache(tmp_path, ALICE).files
+    assert (
+        from_spec.hmac.digest(key, owner, "sha256")[:16].hex() + ".view" == case["file_name"] == files._path(owner, "view").name
+    )
+    assert from_spec.hmac.digest(key, b"epoch" + epoch, "sha256").hex() == case["key"] == files._key(epoch).hex()
     assert (b"WTC1" + owner + from_spec.sha256(epoch)).hex() == case["header"]
-    assert MAGIC == b"WTC1"
+    assert VIEW_MAGIC == b"WTC1"
 
 
 # -- records ----------------------------------------------------------------------------------------------------------------

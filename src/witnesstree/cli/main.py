@@ -43,6 +43,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "verify-receipt": ("receipts", "Check a proof or an erasure receipt offline."),
     "checkpoint": ("proving", "Print the signed head of the log."),
     "repair": ("proving", "Rebuild what is derived."),
+    "reindex": ("evaluating", "Exchange the vectors for those of another embedder."),
+    "eval": ("evaluating", "Measure search and answers on your own questions."),
     "export": ("moving", "Write a user's whole memory as signed JSON lines."),
     "import": ("importing", "Bring in chats or exports."),
     "backup": ("moving", "Write a consistent copy of the store."),

@@ -73,7 +73,15 @@ class Door:
             raise InputError(f"say whose memory: --user NAME, or set {USER_VARIABLE}", field="user")
         return user
 
-    def open(self, *, create: bool = False, quarantine: bool = False, examine: bool = False, for_user: bool = True) -> Memory:
+    def open(
+        self,
+        *,
+        create: bool = False,
+        quarantine: bool = False,
+        examine: bool = False,
+        for_user: bool = True,
+        embedder: str | None = None,
+    ) -> Memory:
         """Open the memory of this command.
 
         Args:
@@ -81,12 +89,13 @@ class Door:
             quarantine: withhold what does not verify instead of refusing.
             examine: open also what does not verify, to audit or repair it.
             for_user: the command is about one user's memory, who must be named.
+            embedder: instead of the one that the environment names.
         """
         store, user = self.store, self.user if for_user else None
         from witnesstree.memory import Memory  # numpy and the driver behind it take 0.3 s, which --help need not pay
 
         on_tamper = "quarantine" if quarantine else "raise"
-        return Memory.open(store, user=user, create=create, on_tamper=on_tamper, examine=examine)
+        return Memory.open(store, user=user, create=create, on_tamper=on_tamper, examine=examine, embedder=embedder)
 
     def check_names(self) -> None:
         """Say that no store or no user was named, before any work is done.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
+from operator import attrgetter
 
 from witnesstree.errors import IntegrityError
 from witnesstree.flow.examine import Progress, Tally, examine, guarded, rows_again
@@ -13,7 +15,7 @@ from witnesstree.proof.checkpoint import origin_of, verifier_key
 from witnesstree.proof.merkle import inclusion_proof, leaf_hash, tree_root
 from witnesstree.proof.receipt import make_proof
 from witnesstree.types.principal import SYSTEM_PARTITION, Principal
-from witnesstree.types.record import Record
+from witnesstree.types.record import Record, SealedRecord
 from witnesstree.types.result import AuditReport, Problem
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
 from witnesstree.types.wire import encode
@@ -119,8 +121,16 @@ def repair(store: VerifiedStore) -> tuple[Problem, ...]:
     return audit(store).problems
 
 
-def rewrite(transaction: Transaction, reading: Reading, tally: Tally, op: Op, payload: bytes) -> None:
-    """Seal every row anew: the same rows and log, new seals, leaves and nodes (repair, key rotation).
+def rewrite(
+    transaction: Transaction,
+    reading: Reading,
+    tally: Tally,
+    op: Op,
+    payload: bytes,
+    *,
+    vector_of: Callable[[SealedRecord], bytes] = attrgetter("vector"),
+) -> None:
+    """Seal every row anew: the same rows and log, new seals, leaves and nodes (repair, key rotation, other vectors).
 
     Args:
         transaction: where they go, under its keys.
@@ -128,11 +138,12 @@ def rewrite(transaction: Transaction, reading: Reading, tally: Tally, op: Op, pa
         tally: what a full check of this snapshot found; what it names as planted or erased is left out.
         op: what the log says about it.
         payload: details for the bookkeeping row.
+        vector_of: gives the vector that a row is to have.
 
     Raises:
         SealError: the rows are no longer the ones that were checked.
     """
     transaction.rewrite()
     for row in rows_again(reading.store, reading.snapshot, tally):
-        transaction.keep(row.owner, row.seq, row.content, row.vector)
+        transaction.keep(row.owner, row.seq, row.content, vector_of(row))
     transaction.put(reading.store.owner_key(SYSTEM_PARTITION), system_record(op, payload, at=transaction.at))

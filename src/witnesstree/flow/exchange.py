@@ -281,6 +281,7 @@ def _chain_writer(
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
         view = reading.view(arrival.principal.partition)
+        store.embedder_for(view)
         owner = store.owner_key(arrival.principal.partition)
         erased = view.marks | marks
         changes = []

@@ -68,6 +68,7 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
         view = reading.view(arrival.principal.partition)
+        store.embedder_for(view)
         owner = store.owner_key(arrival.principal.partition)
         erased = view.marks if not marks else view.marks | marks
         seen: dict[bytes, Change] = {}
@@ -225,6 +226,8 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
         new = _next_version(old, principal, step, status, at=transaction.at)
         if new is None:
             return Change(wanted.hex(), old.version, "unchanged")
+        if new.text != old.text:
+            store.embedder_for(view)
         vector = row.vector if new.text == old.text else store.vectors_of([new.text])[0]
         transaction.put(store.owner_key(principal.partition), new, before=row.content, vector=vector)
         return Change(wanted.hex(), new.version, _WORD[step.op])

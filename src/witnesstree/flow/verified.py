@@ -159,7 +159,7 @@ class VerifiedStore:
             return self.embedder
         raise InputError(
             f"these memories have vectors of {', '.join(sorted(models))}, not of {self.embedder.id}; "
-            "open with that embedder, or with embedder='none' to search by words",
+            "open with that embedder, or run 'wtree reindex' to have vectors of this one",
             field="embedder",
         )
 

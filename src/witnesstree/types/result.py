@@ -270,6 +270,15 @@ class Problem(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Reindexed(_Plain):
+    """What ``reindex`` did: the embedder that all vectors are of now (empty: none), and how many rows got another vector."""
+
+    model: str
+    rows: int
+    anchor_behind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport(_Plain):
     """The result of checking everything: log, head, anchor, every row, owner map, schema."""
 

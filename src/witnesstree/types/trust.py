@@ -79,6 +79,7 @@ class Op(IntEnum):
     REKEY = 10
     REPAIR = 11
     ACCEPT_HEAD = 12
+    REINDEX = 13
 
 
 MEMORY_KINDS = (Kind.TURN, Kind.FACT, Kind.PREFERENCE, Kind.EVENT, Kind.EXPERIENCE, Kind.SUMMARY)
