@@ -140,6 +140,12 @@ class AsyncMemory:
             hold=hold,
         )
 
+    async def alias(
+        self, alias: str, name: str, *, user: str | None = None, agent: str | None = None, hold: bool = False
+    ) -> Change:
+        """See ``Memory.alias``."""
+        return await asyncio.to_thread(self._memory.alias, alias, name, user=user, agent=agent, hold=hold)
+
     # -- find and read ----------------------------------------------------------------------------------------------------
 
     async def search(

@@ -21,6 +21,7 @@ from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, u
 from witnesstree.flow.verified import Clock, VerifiedStore
 from witnesstree.providers import as_embedder, make_embedder
 from witnesstree.providers.base import Embedder
+from witnesstree.rules.alias import check_alias
 from witnesstree.rules.policy import compile_where, parse_filter
 from witnesstree.stores import path_text, place_of
 from witnesstree.stores.ram import RamStore
@@ -40,7 +41,7 @@ from witnesstree.types.result import (
     Reindexed,
     SearchResult,
 )
-from witnesstree.types.trust import Op, Status
+from witnesstree.types.trust import Kind, Op, Status
 
 __all__ = ["Memory"]
 
@@ -211,6 +212,26 @@ class Memory:
         if isinstance(item, Mapping):
             return {"at": at, "metadata": metadata or {}} | {key: value for key, value in item.items() if value is not None}
         return item
+
+    def alias(self, alias: str, name: str, *, user: str | None = None, agent: str | None = None, hold: bool = False) -> Change:
+        """Keep that two names mean the same: ``alias("my sister", "Ana")``. Questions with one name find what has the other.
+
+        It is a memory like others: listed, corrected, exported, erased. What an agent proposes waits for ``approve``.
+
+        Args:
+            alias: one name, up to 200 characters.
+            name: the other one.
+            user: whose memory.
+            agent: who proposes it; it then waits in the inbox.
+            hold: let it wait in the inbox in any case.
+
+        Raises:
+            InputError: a name is malformed, or says nothing by which it could be found.
+        """
+        principal = self._principal(user, agent)
+        arrival = ingest.Arrival(principal, hold=check_flag(hold, "hold") or bool(principal.agent), kind=Kind.ALIAS)
+        result = ingest.add(self._store, [check_alias(alias, name).text], arrival)
+        return replace(result.changes[0], anchor_behind=result.anchor_behind)
 
     # -- find and read ----------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ EXIT_OUTPUT_CLOSED: Final = 141
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "init": ("home", "Make this home's keys and show the recovery phrase."),
     "add": ("writing", "Keep a message verbatim."),
+    "alias": ("writing", "Keep that two names mean the same."),
     "search": ("reading", "Find memories by words."),
     "ask": ("reading", "Answer a question with a quote and its source, or abstain."),
     "list": ("reading", "List memories, oldest first."),

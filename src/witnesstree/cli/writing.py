@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, completes, parse_option, read_stdin, warn_if_behind
+from witnesstree.rules.alias import check_alias
 from witnesstree.types.message import ROLES, Message, check_message
 from witnesstree.types.result import Change
 from witnesstree.types.trust import name_of
@@ -55,6 +56,18 @@ def add_command(
         result = memory.add(message, agent=agent, scope=scope, hold=hold)
     warn_if_behind(result)
     door.tell(result.to_dict(), [_sentence(change) for change in result.changes])
+
+
+@click.command("alias", cls=Verb)
+@click.argument("alias")
+@click.argument("name")
+@click.option("--agent", metavar="NAME", help="The agent that proposes it; it then waits in the inbox.")
+@click.option("--hold", is_flag=True, help="Let it wait in the inbox until it is approved.")
+def alias_command(door: Door, alias: str, name: str, *, agent: str | None, hold: bool) -> None:
+    """Keep that ALIAS and NAME mean the same: questions with one find what has the other."""
+    check_alias(alias, name)
+    with door.open() as memory:
+        _tell(door, memory.alias(alias, name, agent=agent, hold=hold))
 
 
 def _tell(door: Door, change: Change) -> None:

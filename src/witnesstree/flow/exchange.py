@@ -18,6 +18,7 @@ from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.checkpoint import origin_of, sign_note, verify_note
+from witnesstree.rules.alias import parse_alias
 from witnesstree.rules.authority import authority_of_turn
 from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, status_at_birth
 from witnesstree.types.instant import MAX_INSTANT, MIN_INSTANT, to_iso
@@ -27,7 +28,7 @@ from witnesstree.types.principal import Principal, normalise_name
 from witnesstree.types.record import Record, Span
 from witnesstree.types.result import AddResult, Change, Memo, Rejected, memo_fields
 from witnesstree.types.strict_base64 import from_base64, to_base64
-from witnesstree.types.trust import MEMORY_KINDS, Authority, Op, Role, Status
+from witnesstree.types.trust import MEMORY_KINDS, Authority, Kind, Op, Role, Status
 from witnesstree.types.wire import decode, encode
 
 Progress = Callable[[int], None]
@@ -244,6 +245,8 @@ def check_record(record: Record) -> Record:
     if record.kind not in MEMORY_KINDS:
         raise InputError("the record is bookkeeping, not a memory", field="kind")
     check_text(record.text, "text")
+    if record.kind is Kind.ALIAS:
+        parse_alias(record.text)
     for name in ("session", "scope", "name", "source", "agent", "subject", "predicate"):
         if normalise_name(getattr(record, name), name, required=False) != getattr(record, name):
             raise InputError(f"{name} is not in normal form", field=name)

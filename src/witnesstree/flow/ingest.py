@@ -13,6 +13,7 @@ from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.mac import hmac_sha256
+from witnesstree.rules.alias import parse_alias
 from witnesstree.rules.authority import authority_of_correction, authority_of_turn
 from witnesstree.rules.lifecycle import TRUST_AT_BIRTH, decide, status_at_birth
 from witnesstree.types.limits import MAX_BATCH, MAX_BATCH_BYTES
@@ -20,7 +21,7 @@ from witnesstree.types.message import CheckedMessage, check_message, check_text
 from witnesstree.types.principal import Principal
 from witnesstree.types.record import Record
 from witnesstree.types.result import AddResult, Change, Rejected
-from witnesstree.types.trust import Kind, Op, Role, Status
+from witnesstree.types.trust import Kind, Op, Role, Status, name_of
 from witnesstree.types.wire import canonical_json, decode
 
 
@@ -35,6 +36,7 @@ class Arrival:
         hold: put it into the inbox instead of the memory.
         is_import: it comes from a file: authority is capped, and what was erased does not come back.
         origin: where an import came from.
+        kind: what the messages are.
     """
 
     principal: Principal
@@ -43,6 +45,7 @@ class Arrival:
     hold: bool = False
     is_import: bool = False
     origin: str = ""
+    kind: Kind = Kind.TURN
 
 
 def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, marks: set[bytes] | None = None) -> AddResult:
@@ -133,6 +136,7 @@ def fingerprint_of(arrival: Arrival, message: CheckedMessage) -> bytes:
         message.id,
         "" if message.said_at is None else str(message.said_at),
         message.text,
+        *([] if arrival.kind is Kind.TURN else [name_of(arrival.kind)]),
     )
     return hashlib.blake2b(b"\x00".join(part.encode() for part in parts), digest_size=16).digest()
 
@@ -151,7 +155,7 @@ def _turn(arrival: Arrival, message: CheckedMessage, fingerprint: bytes, *, at: 
     return Record(
         id=chance[:16],
         version=1,
-        kind=Kind.TURN,
+        kind=arrival.kind,
         role=message.role,
         authority=authority_of_turn(message.role, is_import=arrival.is_import, is_guest=is_guest),
         trust=TRUST_AT_BIRTH,
@@ -223,6 +227,8 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
             raise ConflictError(f"memory {wanted.hex()}: {decision.detail}", reason=decision.reason)
         row = fetch_row(reading, view, facts)
         old = decode(row.content)
+        if old.kind is Kind.ALIAS and step.text is not None:
+            parse_alias(step.text)
         new = _next_version(old, principal, step, status, at=transaction.at)
         if new is None:
             return Change(wanted.hex(), old.version, "unchanged")

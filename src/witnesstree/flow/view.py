@@ -64,6 +64,7 @@ class View:
         self._earlier: dict[bytes, list[int]] = {}
         self._visible: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._ending: set[int] = set()
+        self._aliases: set[int] = set()
         self._total = 0
 
     @property
@@ -141,6 +142,10 @@ class View:
         """Return the documents that are no longer valid, or have expired, at an instant."""
         return [document for document in self._ending if is_over(self.facts(document), now)]
 
+    def aliases(self) -> list[RowFacts]:
+        """Return the current, active aliases, newest first."""
+        return [self.facts(document) for document in sorted(self._aliases, reverse=True) if self.visible[document]]
+
     def with_fingerprint(self, fingerprint: bytes) -> RowFacts | None:
         """Return the row that the same message made before."""
         if self._prints is None:
@@ -217,6 +222,8 @@ class View:
         self._visible[document] = fixed[5] == Status.ACTIVE
         if fixed[84:100] != _NEVER:
             self._ending.add(document)
+        if fixed[1] == Kind.ALIAS:
+            self._aliases.add(document)
 
     def _erase(self, ranges: list[tuple[int, int]]) -> None:
         """Drop the rows whose positions a tombstone lists, with their words."""
@@ -239,6 +246,7 @@ class View:
         self.columns.set_state(document, GONE)
         self._visible[document] = False
         self._ending.discard(document)
+        self._aliases.discard(document)
         if self._prints is not None and self._prints.get(facts.fingerprint) == document:
             del self._prints[facts.fingerprint]
         latest, earlier = self._documents_by_id(), self._earlier.get(facts.id, [])
@@ -318,6 +326,7 @@ class View:
             self._earlier.setdefault(identity, []).append(document)
         ends = (columns["valid_to"] != ABSENT) | (columns["expires_at"] != ABSENT)
         self._ending = set(np.flatnonzero(ends & (state != OTHER)).tolist())
+        self._aliases = set(np.flatnonzero(columns["kind"] == Kind.ALIAS).tolist())
 
 
 _NEVER = ABSENT.to_bytes(8, "big", signed=True) * 2

@@ -20,6 +20,7 @@ class Kind(IntEnum):
     SUMMARY = 6
     TOMBSTONE = 7
     SYSTEM = 8
+    ALIAS = 9
 
 
 class Role(IntEnum):
@@ -82,7 +83,7 @@ class Op(IntEnum):
     REINDEX = 13
 
 
-MEMORY_KINDS = (Kind.TURN, Kind.FACT, Kind.PREFERENCE, Kind.EVENT, Kind.EXPERIENCE, Kind.SUMMARY)
+MEMORY_KINDS = (Kind.TURN, Kind.FACT, Kind.PREFERENCE, Kind.EVENT, Kind.EXPERIENCE, Kind.SUMMARY, Kind.ALIAS)
 """Kinds that a reader may be shown; tombstones and system rows are bookkeeping."""
 
 
