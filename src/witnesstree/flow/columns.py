@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from witnesstree.rules.terms import terms_of
 from witnesstree.types.facts import FIXED_BYTES, RowFacts
-from witnesstree.types.trust import Role
+from witnesstree.types.trust import Kind, Role
 from witnesstree.types.wire import ABSENT
 
 _START: Final = 64
@@ -81,6 +81,7 @@ class Columns:
         self.count = 0
         self.sessions, self.scopes, self.speakers = Names(), Names(), Names()
         self._people: tuple[int, dict[str, int]] = (0, {})
+        self._opening: tuple[int, NDArray[np.bool_]] = (0, np.zeros(0, np.bool_))
         self._use(bytearray(_START * _SLOT.size))
 
     def _use(self, data: bytearray) -> None:
@@ -163,6 +164,18 @@ class Columns:
             first.pop("", None)
             self._people = (self.count, first)
         return self._people[1]
+
+    def opening(self) -> NDArray[np.bool_]:
+        """Return one bool a document: whether it is the first turn of a session that has more than one."""
+        if self._opening[0] != self.count:
+            turns = np.flatnonzero((self["kind"] == Kind.TURN) & (self["session"] > 0))
+            sessions = self["session"][turns]
+            first = np.zeros(len(self.sessions.texts), np.int64)
+            first[sessions[::-1]] = turns[::-1]  # of several, the one that is written last stays
+            opening = np.zeros(self.count, np.bool_)
+            opening[first[np.bincount(sessions, minlength=len(first)) > 1]] = True
+            self._opening = (self.count, opening)
+        return self._opening[1]
 
     def set_state(self, document: int, state: int) -> None:
         """Change a document's state; the bytes of a row that is gone are overwritten."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from witnesstree.rules.asking import without_idle
 from witnesstree.rules.terms import is_topic, terms_of
 
 MIN_COVERAGE: Final = 0.5
@@ -49,7 +50,7 @@ class Asked:
 
 def read_question(question: str) -> Asked:
     """Return what a question is about. A word is a name if it is capitalised inside the sentence, or holds a digit."""
-    topics = tuple(dict.fromkeys(term for term in terms_of(question) if is_topic(term)))
+    topics = tuple(dict.fromkeys(term for term in terms_of(without_idle(question)) if is_topic(term)))
     names = {term for name in _NAME.findall(question) for term in terms_of(name)}
     return Asked(topics, frozenset(names & set(topics)))
 

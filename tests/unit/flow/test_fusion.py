@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from witnesstree import Memory
+from witnesstree.rules.ranking import WEIGHTS
 
 NOTES = [
     "She bought a blue automobile last spring.",
@@ -28,7 +29,7 @@ def memory() -> Iterator[Memory]:
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [("Which car does she drive?", 0), ("What pets live there?", 1), ("illness of the child", 2), ("money owed to the bank", 3)],
+    [("purple vans", 0), ("canine", 1), ("infant with a cold", 2), ("money owed to the bank", 3), ("our shoreline getaway", 4)],
 )
 def test_meaning_finds_what_shares_no_topic_word(memory: Memory, question: str, answer: int) -> None:
     """Words alone find none of these."""
@@ -39,6 +40,59 @@ def test_meaning_finds_what_shares_no_topic_word(memory: Memory, question: str, 
     with Memory.open("ram:", user="ana", embedder="none") as words_only:
         words_only.add(NOTES)
         assert not words_only.search(question).hits
+
+
+def test_score_is_the_weighted_sum_of_its_signals(memory: Memory) -> None:
+    """``hit.signals`` explains the order in full."""
+    memory.add([{"content": text, "name": name} for text in NOTES for name in ("Mara", "Tom")], session="s")
+    memory.add(NOTES[:3])
+    for hit in memory.search("When did Tom buy the automobile? Is his kid sick?").hits:
+        assert hit.signals.keys() == WEIGHTS.keys()
+        assert hit.score == pytest.approx(sum(WEIGHTS[name] * value for name, value in hit.signals.items()), abs=1e-4)
+
+
+DEVELOPER = [
+    *(
+        "Postgres 16 with pgvector, dumped nightly",
+        "ship on Tuesdays, never on Friday afternoon",
+        "pnpm, not npm, in this monorepo",
+    ),
+    *(
+        "Redis keeps hot objects for ten minutes",
+        "PRs need two approvals",
+        "images are resized by a Lambda",
+        "money is integer cents",
+    ),
+    *(
+        "Sentry collects exceptions of the backend",
+        "rate limit is 100 requests a minute per key",
+        "timestamps are UTC everywhere",
+    ),
+    *(
+        "the staging cluster is wiped on Sunday night",
+        "branches are named feature/TICKET-name",
+        "CSV exports have 50,000 lines at most",
+    ),
+    *("standup is at 9:30, fifteen minutes at most", "the mobile client is written in Kotlin", "PDFs are rendered by Chromium"),
+]
+
+
+@pytest.mark.parametrize("embedder", ["local", "none"])
+@pytest.mark.parametrize("others", [[], DEVELOPER])
+def test_related_words_find_what_is_meant(embedder: str, others: list[str]) -> None:
+    """Who asks about the login means sessions; a question about something else finds nothing, and nothing is answered."""
+    note = "sessions are JWT, 15-min expiry"
+    with Memory.open("ram:", user="ana", embedder=embedder) as memory:
+        memory.add([*others[:8], note, *others[8:]])
+        assert memory.search("how does login work").hits[0].text == note
+        assert memory.search("what is the capital of mongolia").hits == ()
+        assert memory.answer("how does login work").abstained
+
+
+def test_related_word_counts_less_than_the_word_itself(memory: Memory) -> None:
+    """A note with the word of the question comes before one with a related word."""
+    memory.add(["the doctor is called Weber", "the physician is called Schmidt", "the clinic is called Seeblick"])
+    assert memory.search("physician").hits[0].text == "the physician is called Schmidt"
 
 
 @pytest.mark.parametrize("question", ["quantum chromodynamics", "zqxjwv", "mitochondria", "下周一", "?!"])
