@@ -51,30 +51,22 @@ def test_score_is_the_weighted_sum_of_its_signals(memory: Memory) -> None:
         assert hit.score == pytest.approx(sum(WEIGHTS[name] * value for name, value in hit.signals.items()), abs=1e-4)
 
 
-DEVELOPER = [
-    *(
-        "Postgres 16 with pgvector, dumped nightly",
-        "ship on Tuesdays, never on Friday afternoon",
-        "pnpm, not npm, in this monorepo",
-    ),
-    *(
-        "Redis keeps hot objects for ten minutes",
-        "PRs need two approvals",
-        "images are resized by a Lambda",
-        "money is integer cents",
-    ),
-    *(
-        "Sentry collects exceptions of the backend",
-        "rate limit is 100 requests a minute per key",
-        "timestamps are UTC everywhere",
-    ),
-    *(
-        "the staging cluster is wiped on Sunday night",
-        "branches are named feature/TICKET-name",
-        "CSV exports have 50,000 lines at most",
-    ),
-    *("standup is at 9:30, fifteen minutes at most", "the mobile client is written in Kotlin", "PDFs are rendered by Chromium"),
-]
+DEVELOPER = """Postgres 16 with pgvector, dumped nightly
+ship on Tuesdays, never on Friday afternoon
+pnpm, not npm, in this monorepo
+Redis keeps hot objects for ten minutes
+PRs need two approvals
+images are resized by a Lambda
+money is integer cents
+Sentry collects exceptions of the backend
+rate limit is 100 requests a minute per key
+timestamps are UTC everywhere
+the staging cluster is wiped on Sunday night
+branches are named feature/TICKET-name
+CSV exports have 50,000 lines at most
+standup is at 9:30, fifteen minutes at most
+the mobile client is written in Kotlin
+PDFs are rendered by Chromium""".splitlines()
 
 
 @pytest.mark.parametrize("embedder", ["local", "none"])
