@@ -39,6 +39,11 @@ class Scored:
         """Return the value of each signal; times ``ranking.WEIGHTS`` they add up to the score."""
         return {name: round(value, 6) for name, value in zip(ranking.WEIGHTS, self.values, strict=True)}
 
+    def without(self, *names: str) -> float:
+        """Return the score without what some signals add to it."""
+        signals = self.signals()
+        return self.score - sum(ranking.WEIGHTS[name] * signals[name] for name in names)
+
 
 @dataclass(frozen=True, slots=True)
 class Signals:

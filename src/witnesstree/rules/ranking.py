@@ -29,14 +29,14 @@ def order_key(score: float, authority: int, trust: int, seq: int) -> tuple[float
 WEIGHTS: Final = {
     "words": 1.0,
     "meaning": 0.7,
-    "before": 0.65,
+    "before": 0.7,
     "before2": 0.65,
-    "session": 1.0,
-    "speaker": 0.5,
+    "session": 1.1,
+    "speaker": 0.65,
     "question": -0.2,
     "time": 0.5,
-    "answers": 0.4,
-    "first": 0.3,
+    "answers": 0.35,
+    "first": 0.25,
 }
 """Weights of the linear ranker; what each signal is stands in ``flow.fusion.Signals``. They were fitted on two-person
 conversations, one set for all embedders: see docs/retrieval.md and ``scripts/fit_ranking.py``."""
