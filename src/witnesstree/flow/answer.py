@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import islice
 
 from witnesstree.flow.fusion import Scored
@@ -47,35 +48,55 @@ class _Lead:
         return math.inf if self._best[False] == -math.inf else self._best[True] - self._best[False]
 
 
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The best quote that was found: how much of the question it holds, and the lead of who said it."""
+
+    coverage: float
+    lead: float
+    source: Record
+    quote: Quote
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it may be given as the answer."""
+        return self.lead >= least_lead(self.coverage)
+
+
+def find_support(store: VerifiedStore, view: View, question: Question, fetching: Fetching) -> Support | None:
+    """Return the quote that supports an answer best: most of the question, then the stronger authority; None if none does."""
+    asked = read_question(question.query).about(view.columns.people().keys())
+    weight = view.words.weight_of(visible_to(view, question.filter))
+    lead, left = _Lead(view, asked), QUOTED
+    best: tuple[tuple[float, int], Record, Quote] | None = None
+    for scored in islice(ranked(store, view, Asking.of(question.query, MAX_QUERY_TERMS), question.filter), CONSIDERED):
+        record = fetching.record(scored.facts) if lead.takes(scored) and left else None
+        if record is None:
+            continue
+        left -= 1
+        found = best_quote(asked, record.text, weight, known=view.words.vocabulary.__contains__)
+        if found is not None and (best is None or (found[0], record.authority) > best[0]):
+            best = (found[0], record.authority), record, found[1]
+    return None if best is None else Support(best[0][0], lead.value, best[1], best[2])
+
+
 def answer(store: VerifiedStore, question: Question) -> Answer:
-    """Return the quote that supports an answer best (most of the question, then the stronger authority), or an abstention.
+    """Return a verbatim quote with its citation, or an abstention.
 
     Raises:
         IntegrityError: the caller's memory, the head or the schema is not what was written.
     """
-    asked = read_question(question.query)
-    if not asked.topics:
+    if not read_question(question.query).topics:
         return Answer("", (), True, "the question names nothing to look for")
-    best: tuple[tuple[float, int], Record, Quote] | None = None
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
-        weight = view.words.weight_of(visible_to(view, question.filter))
         fetching = Fetching(reading, view, question.where)
-        asked = asked.about(view.columns.people().keys())
-        lead, left = _Lead(view, asked), QUOTED
-        for scored in islice(ranked(store, view, Asking.of(question.query, MAX_QUERY_TERMS), question.filter), CONSIDERED):
-            record = fetching.record(scored.facts) if lead.takes(scored) and left else None
-            if record is None:
-                continue
-            left -= 1
-            found = best_quote(asked, record.text, weight, known=view.words.vocabulary.__contains__)
-            if found is not None and (best is None or (found[0], record.authority) > best[0]):
-                best = (found[0], record.authority), record, found[1]
+        found = find_support(store, view, question, fetching)
         size, withheld = reading.trusted.size, fetching.withheld
     integrity = integrity_of(store, withheld)
-    if best is None or lead.value < least_lead(best[0][0]):
+    if found is None or not found.is_enough:
         return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld)
-    _, source, quote = best
+    source, quote = found.source, found.quote
     citation = Citation(
         id=source.id.hex(),
         version=source.version,
