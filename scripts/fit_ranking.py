@@ -91,7 +91,7 @@ def cases_of(sample: dict[str, Any], fold: int, embedder: str) -> Iterator[Case]
 
 @dataclass(frozen=True)
 class Tried:
-    """One question put to ``flow.answer``, and the largest ``MIN_LEAD`` with which it is answered; -inf if nothing supports it."""
+    """One question put to ``flow.answer``, and the largest ``MIN_LEAD`` with which it is answered; -inf without any support."""
 
     embedder: str
     fold: int
@@ -105,9 +105,7 @@ def tried_on(sample: dict[str, Any], fold: int, embedder: str) -> Iterator[Tried
         memory.add(list(turns(sample["conversation"])))
         with memory._store.reading() as reading:
             for asked in sample["qa"]:
-                question = memory._question(
-                    asked["question"], user=None, agent=None, k=1, where=None, budget_tokens=None, **NO_FILTER
-                )
+                question = memory._question(asked["question"], user=None, agent=None, k=1, **PLAIN)
                 view = reading.view(question.principal.partition)
                 found = find_support(memory._store, view, question, Fetching(reading, view, None))
                 margin = -math.inf if found is None else found.lead - least_lead(found.coverage) + MIN_LEAD

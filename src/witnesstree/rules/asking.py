@@ -10,17 +10,19 @@ from witnesstree.rules.terms import is_topic, terms_of
 
 _WHEN: Final = frozenset(terms_of("when since until date month year wann quand cuándo когда"))
 _HOW_LONG: Final = {"how", "long"}
-_HOW_IT_WORKS: Final = re.compile(r"\bhow\b.*\S\s+(?P<idle>works?)[\s?.!]*$", re.IGNORECASE | re.DOTALL)
+_HOW_IT_WORKS: Final = re.compile(
+    r"\bhow\s+(?!many|much|long|often|hard)(?:.*\s)?(?P<thing>\S+)\s+(?P<idle>works?)[\s?.!]*$", re.I | re.S
+)
 _LONGEST_IDLE: Final = 200
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
 
 
 def without_idle(question: str) -> str:
-    """Return a question without the verb of "how does it work": it says nothing of what is asked for."""
+    """Return a question without the verb of "how does the login work": it says nothing of what is asked for."""
     if len(question) > _LONGEST_IDLE:
         return question
     found = _HOW_IT_WORKS.search(question)
-    return question if found is None else question[: found.start("idle")]
+    return question[: found.start("idle")] if found and any(map(is_topic, terms_of(found["thing"]))) else question
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from witnesstree import Memory
 from witnesstree.rules.ranking import WEIGHTS
@@ -119,6 +121,68 @@ def test_day_and_speaker_are_found_as_words(memory: Memory) -> None:
     memory.add({"content": "We met at the harbour.", "name": "Tom", "at": "2024-05-02T10:00:00Z"})
     assert memory.search("17 March 2024").hits[0].text == "We met at the station."
     assert memory.search("Tom").hits[0].text == "We met at the harbour."
+
+
+def test_notes_do_not_lose_to_turns(memory: Memory) -> None:
+    """In a store of half notes, half turns a note that fits best is first: outside any session it stands for itself."""
+    things = ("tulips", "anchor", "violin", "barley", "compass", "lantern")
+    talk = [line for thing in things for line in (f"Did you see the {thing} of the museum?", f"Yes, that {thing} was huge.")]
+    for number, text in enumerate(talk):
+        memory.add({"content": text, "name": ("Mara", "Tom")[number % 2]}, session=f"s{number // 4}")
+    notes = [f"the {thing} is kept in box {number}" for number, thing in enumerate(things)]
+    memory.add(notes)
+    for note, thing in zip(notes, things, strict=True):
+        assert memory.search(f"which box is the {thing} kept in").hits[0].text == note
+        assert thing in memory.search(f"was the {thing} huge").hits[0].text
+        assert memory.search(f"was the {thing} huge").hits[0].kind == "turn"
+
+
+def test_answer_stands_two_turns_behind_its_question(memory: Memory) -> None:
+    """What the two turns before say counts for a turn; the turn behind a question may answer it."""
+    turns = ["What about the spare key, Tom?", "Hm, let me think for a moment.", "Under the third flower pot.", "Good to know."]
+    memory.add([{"content": text, "name": ("Mara", "Tom")[n % 2]} for n, text in enumerate(turns)], session="monday")
+    found = {hit.text: hit.signals for hit in memory.search("spare key").hits}
+    assert set(found) == set(turns[:3])
+    assert found[turns[0]]["first"] == 1 and found[turns[1]]["first"] == 0
+    assert found[turns[1]]["before"] > 0 and found[turns[1]]["answers"] == pytest.approx(1)
+    assert found[turns[2]]["before"] == 0 and found[turns[2]]["before2"] > 0
+
+
+def test_opening_follows_what_was_said_since(memory: Memory) -> None:
+    """A session of one turn has no opening; a second turn makes the first one its opening."""
+    memory.add(["The cellar is damp."], session="one")
+    assert memory.search("cellar").hits[0].signals["first"] == 0
+    memory.add(["It needs a new pump."], session="one")
+    assert {hit.text: hit.signals["first"] for hit in memory.search("cellar").hits} == {
+        "The cellar is damp.": 1.0,
+        "It needs a new pump.": 0.0,
+    }
+
+
+def test_names_are_taken_out_of_the_words(memory: Memory) -> None:
+    """Another one's turn that only calls the person by name does not come before the person's own."""
+    memory.add({"content": "Tom, Tom, Tom! Where is your boat, Tom?", "name": "Mara"}, session="s")
+    memory.add({"content": "My boat lies in the harbour.", "name": "Tom"}, session="s")
+    assert memory.search("Where is Tom's boat?").hits[0].text == "My boat lies in the harbour."
+
+
+@given(
+    sessions=st.lists(st.integers(0, 2), min_size=1, max_size=12),
+    question=st.lists(st.sampled_from(["apple", "pear", "plum", "when", "?"]), min_size=1, max_size=4).map(" ".join),
+    said=st.lists(st.sampled_from(["apple pear", "plum?", "pear yesterday", "nothing at all"]), min_size=12, max_size=12),
+)
+@settings(max_examples=40)
+def test_every_score_is_explained_and_in_order(sessions: list[int], question: str, said: list[str]) -> None:
+    """Whatever is asked of whatever was said: each hit once, best first, the score the weighted sum of bounded signals."""
+    with Memory.open("ram:", user="ana") as memory:
+        for session, text in zip(sessions, said, strict=False):
+            memory.add(text, session=f"s{session}" if session else "")
+        hits = memory.search(question).hits
+    assert len({hit.id for hit in hits}) == len(hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert all(-0.01 <= value <= 1.01 for name, value in hit.signals.items() if not name.startswith("before"))
+        assert hit.score == pytest.approx(sum(WEIGHTS[name] * value for name, value in hit.signals.items()), abs=1e-4)
 
 
 def test_filter_decides_before_ranking(memory: Memory) -> None:
