@@ -30,7 +30,7 @@ def test_rings_are_symmetric_and_hold_topics_only() -> None:
         ("How do the backups work?", ("backup",)),
         ("where does she work", ("work",)),
         ("how does it work?", ("work",)),
-        ("how did she like her work", ("like", "work")),
+        ("how did she like her work", ("lik", "work")),
         ("how many hours of work", ("mani", "hour", "work")),
     ],
 )
