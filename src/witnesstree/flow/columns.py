@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,17 @@ class Names:
         return self._numbers.get(text, -1)
 
 
+class Talk(NamedTuple):
+    """How turns stand in their sessions. Only a row of kind ``TURN`` in a named session is in a talk."""
+
+    session: NDArray[np.uint32]
+    """Number of each document's session; 0 for what is in no talk. Shape [n]."""
+    before: NDArray[np.int64]
+    """The turn before each document in its session, -1 if none; shape [n + 1], so that the place of -1 is -1."""
+    after: NDArray[np.int64]
+    """The turn after it; the same shape."""
+
+
 class Columns:
     """Rows of fixed width in one buffer, seen as a structured array."""
 
@@ -81,7 +92,9 @@ class Columns:
         self.count = 0
         self.sessions, self.scopes, self.speakers = Names(), Names(), Names()
         self._people: tuple[int, dict[str, int]] = (0, {})
-        self._opening: tuple[int, NDArray[np.bool_]] = (0, np.zeros(0, np.bool_))
+        self._changes = 0
+        nobody = np.full(1, -1, np.int64)
+        self._talk = (0, Talk(np.zeros(0, np.uint32), nobody, nobody))
         self._use(bytearray(_START * _SLOT.size))
 
     def _use(self, data: bytearray) -> None:
@@ -113,6 +126,7 @@ class Columns:
             state,
         )
         self.count += 1
+        self._changes += 1
         return document
 
     def facts(self, document: int) -> RowFacts:
@@ -165,17 +179,18 @@ class Columns:
             self._people = (self.count, first)
         return self._people[1]
 
-    def opening(self) -> NDArray[np.bool_]:
-        """Return one bool a document: whether it is the first turn of a session that has more than one."""
-        if self._opening[0] != self.count:
-            turns = np.flatnonzero((self["kind"] == Kind.TURN) & (self["session"] > 0))
-            sessions = self["session"][turns]
-            first = np.zeros(len(self.sessions.texts), np.int64)
-            first[sessions[::-1]] = turns[::-1]  # of several, the one that is written last stays
-            opening = np.zeros(self.count, np.bool_)
-            opening[first[np.bincount(sessions, minlength=len(first)) > 1]] = True
-            self._opening = (self.count, opening)
-        return self._opening[1]
+    def talk(self) -> Talk:
+        """Return how turns stand in their sessions; worked out again after a change."""
+        if self._talk[0] != self._changes:
+            session = np.where(self["kind"] == Kind.TURN, self["session"], 0)
+            turns = np.flatnonzero(session)
+            turns = turns[np.argsort(session[turns], kind="stable")]
+            last, next_ = turns[:-1], turns[1:]
+            same = session[last] == session[next_]
+            before, after = np.full((2, self.count + 1), -1, np.int64)
+            before[next_[same]], after[last[same]] = last[same], next_[same]
+            self._talk = (self._changes, Talk(session, before, after))
+        return self._talk[1]
 
     def set_state(self, document: int, state: int) -> None:
         """Change a document's state; the bytes of a row that is gone are overwritten."""
@@ -185,6 +200,7 @@ class Columns:
             self._data[at : at + _SLOT.size] = bytes(_SLOT.size)
             self._table["seq"][document] = seq
         self._data[at + _SLOT.size - 1] = state
+        self._changes += 1
 
     def dump(self) -> tuple[dict[str, list[str]], bytes]:
         """Return the names in use and the rows that are not gone; no erased name is in it."""
@@ -204,6 +220,6 @@ class Columns:
         """Return the columns that ``dump`` described."""
         columns = cls()
         columns.sessions, columns.scopes, columns.speakers = (Names(names[field]) for field in ("session", "scope", "name"))
-        columns.count = len(data) // _SLOT.size
+        columns.count = columns._changes = len(data) // _SLOT.size
         columns._use(bytearray(data) if columns.count else bytearray(_START * _SLOT.size))
         return columns

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from witnesstree.flow.columns import Talk
 from witnesstree.flow.view import View
 from witnesstree.flow.words import Share
 from witnesstree.providers.base import Embedder
@@ -20,7 +21,6 @@ from witnesstree.rules import ranking
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.terms import ASKS, ASKS_WITHIN, TELLS_TIME
 from witnesstree.types.facts import RowFacts
-from witnesstree.types.trust import Kind
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
@@ -75,7 +75,10 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What each document says by itself. ``words``, ``meaning`` and their mean ``base`` go from 0 to 1; ``most`` is 1 in BM25."""
+    """What each document says by itself: ``words``, ``meaning`` and their mean ``base`` from 0 to 1; ``most`` is 1 in BM25.
+
+    ``speaker`` is the number of the one person whom the question names, -1 if it names none or several.
+    """
 
     shares: list[Share]
     most: np.float32
@@ -83,7 +86,7 @@ class _Own:
     meaning: Floats
     base: Floats
     relevant: NDArray[np.bool_]
-    speaker: NDArray[np.bool_]
+    speaker: int
 
 
 def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Scored]:
@@ -110,8 +113,8 @@ def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder:
     found = np.flatnonzero(own.relevant)
     if not len(found):
         return
-    heads = _best(own, found, ranking.CANDIDATES)
-    yield _in_context(view, asking, visible, own, _with_followers(view, heads, visible))
+    heads = _best(view, own, found, ranking.CANDIDATES)
+    yield _in_context(view, asking, visible, own, _with_followers(view.columns.talk(), heads, visible))
     rest = own.relevant.copy()
     rest[heads] = False
     later = np.flatnonzero(rest)
@@ -135,51 +138,55 @@ def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedde
     most = words.max(initial=0.0) or np.float32(1.0)
     words /= most
     base = words
-    there = visible & view.vectors.known
-    if embedder is not None and topics and there.any():
+    if embedder is not None and topics and len(words):
         cosines = view.vectors.cosines(embedder.embed_query(asking.without(names)))
-        if cosines.any():
-            low, high = min(0.0, float(cosines[there].min())), float(cosines[there].max())
-            meaning[there] = (cosines[there] - low) / (max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low)
-            relevant |= there & (cosines >= embedder.floor)
+        cosines *= visible  # 0 where there is no vector, and where nobody may see
+        low, high = float(cosines.min()), float(cosines.max())
+        if low or high:
+            low = min(0.0, low)
+            known = visible & view.vectors.known
+            meaning = (cosines - np.float32(low)) * known / np.float32(max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low)
+            relevant |= cosines >= embedder.floor
             base = (words + meaning) / np.float32(2)
     named = {people[term] for term in names}
-    speaker = view.columns["name"] == next(iter(named)) if len(named) == 1 else np.zeros(len(words), np.bool_)
-    return _Own(shares, most, words, meaning, base, relevant, speaker)
+    return _Own(shares, most, words, meaning, base, relevant, named.pop() if len(named) == 1 else -1)
 
 
-def _best(own: _Own, documents: Numbers, count: int) -> Numbers:
+def _best(view: View, own: _Own, documents: Numbers, count: int) -> Numbers:
     if len(documents) <= count:
         return documents
-    score = own.base[documents] + np.float32(ranking.SPEAKER_HEAD) * own.speaker[documents]
+    score = own.base[documents]
+    if own.speaker >= 0:
+        score += np.float32(ranking.SPEAKER_HEAD) * (view.columns["name"][documents] == own.speaker)
     return documents[np.argpartition(-score, count)[:count]]
 
 
-def _with_followers(view: View, documents: Numbers, visible: NDArray[np.bool_]) -> Numbers:
+def _with_followers(talk: Talk, documents: Numbers, visible: NDArray[np.bool_]) -> Numbers:
     """Return documents and the two turns that follow each: an answer need not repeat a word of its question."""
-    if not _is_turn(view, documents).any():
-        return documents
-    after = _beside(view, documents, visible, 1)
-    return np.unique(np.concatenate((documents, after[after >= 0])))
+    after = _beside(talk.after, documents, visible)
+    after = after[after >= 0]
+    return np.unique(np.concatenate((documents, after))) if len(after) else documents
 
 
 def _in_context(view: View, asking: Asking, visible: NDArray[np.bool_], own: _Own, chosen: Numbers) -> Signals:
     """Return documents with everything that speaks for them."""
-    columns = view.columns
+    talk, marks = view.columns.talk(), view.columns["marks"]
     signals: dict[str, NDArray[Any]] = dict.fromkeys(ranking.WEIGHTS, np.zeros(len(chosen), np.float32))
-    marks, turn = columns["marks"], _is_turn(view, chosen)
-    signals |= {"words": own.words[chosen], "meaning": own.meaning[chosen], "speaker": own.speaker[chosen]}
-    signals["question"] = marks[chosen] & ASKS > 0
+    signals |= {"words": own.words[chosen], "meaning": own.meaning[chosen]}
+    if own.speaker >= 0:
+        signals["speaker"] = view.columns["name"][chosen] == own.speaker
+    mine = marks[chosen]
+    signals["question"] = mine & ASKS > 0
     if asking.wants_time:
-        signals["time"] = marks[chosen] & TELLS_TIME > 0
+        signals["time"] = mine & TELLS_TIME > 0
     signals["session"] = base = own.base[chosen]
-    if turn.any():
-        sessions = columns["session"][chosen]
-        before, before2 = _beside(view, chosen, visible, -1)
-        signals["session"] = np.where(turn, _session_support(np.where(turn, sessions, 0), base), base)
+    sessions = talk.session[chosen]
+    if sessions.any():
+        signals["session"] = np.where(sessions > 0, _session_support(sessions, base), base)
+        before, before2 = _beside(talk.before, chosen, visible)
         signals["before"], signals["before2"] = _said_before(own, chosen, before, before2)
-        signals["answers"] = np.where((before >= 0) & (marks[before] & ASKS_WITHIN > 0), own.words[before], 0)
-        signals["first"] = columns.opening()[chosen]
+        signals["answers"] = own.words[before] * ((before >= 0) & (marks[before] & ASKS_WITHIN > 0))
+        signals["first"] = (talk.before[chosen] < 0) & (talk.after[chosen] >= 0)
     return Signals(chosen, np.array(list(signals.values()), np.float32))
 
 
@@ -197,42 +204,31 @@ def _said_before(own: _Own, here: Numbers, before: Numbers, before2: Numbers) ->
     return added / own.most
 
 
-def _is_turn(view: View, documents: Numbers) -> NDArray[np.bool_]:
-    """Return which documents are turns of a named session: only those stand in a conversation."""
-    columns = view.columns
-    turn: NDArray[np.bool_] = (columns["session"][documents] > 0) & (columns["kind"][documents] == Kind.TURN)
-    return turn
-
-
-def _beside(view: View, documents: Numbers, visible: NDArray[np.bool_], step: int) -> Numbers:
-    """Return the two turns before (step -1) or after (1) each document in its session, looking past a few others.
-
-    Returns:
-        document numbers, -1 where there is none, shape [2, n].
-    """
-    sessions = view.columns["session"]
-    near = documents[:, None] + step * np.arange(1, ranking.REACH + 1)
-    inside = (near >= 0) & (near < len(sessions))
-    near[~inside] = 0
-    is_next = inside & (sessions[near] == sessions[documents][:, None]) & visible[near]
-    is_next &= _is_turn(view, documents)[:, None] & (view.columns["kind"][near] == Kind.TURN)
-    found = np.full((2, len(documents)), -1, np.int64)
-    every = np.arange(len(documents))
-    for beside in found:
-        place = is_next.argmax(1)
-        has = is_next[every, place]
-        beside[has] = near[every, place][has]
-        is_next[every, place] = False
-    return found
+def _beside(link: Numbers, documents: Numbers, visible: NDArray[np.bool_]) -> Numbers:
+    """Return the next two turns along a link of ``Talk``, looking past a few that are not visible; -1 if none; shape [2, n]."""
+    found = []
+    places = documents
+    for _ in range(2):
+        places = link[places]
+        hidden = (places >= 0) & ~visible[places]
+        for _ in range(ranking.REACH):
+            if not hidden.any():
+                break
+            places[hidden] = link[places[hidden]]
+            hidden = (places >= 0) & ~visible[places]
+        places[hidden] = -1
+        found.append(places)
+    return np.array(found)
 
 
 def _session_support(sessions: NDArray[np.uint32], base: Floats) -> Floats:
     """Return for each candidate a third of the sum of its session's three best bases."""
     order = np.lexsort((-base, sessions))
-    codes, first, size = np.unique(sessions[order], return_index=True, return_counts=True)
-    sums = np.zeros(len(codes), np.float32)
-    for rank_in_session in range(3):
-        has = size > rank_in_session
-        sums[has] += base[order][first[has] + rank_in_session]
-    support: Floats = (sums / np.float32(3))[np.searchsorted(codes, sessions)]
+    ordered = sessions[order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    starts, group = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+    best = np.where(np.arange(len(order)) - starts[group] < 3, base[order], np.float32(0))
+    support = np.empty_like(base)
+    support[order] = np.add.reduceat(best, starts)[group] / np.float32(3)
     return support

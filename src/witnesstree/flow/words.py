@@ -155,16 +155,20 @@ class WordIndex:
         lengths = self._lengths()
         average = max(1.0, float(lengths.sum() if shown == len(self) else lengths[visible].sum()) / shown)
         found = []
+        near = np.zeros(len(self), np.bool_)
         for term in terms:
             documents, counts = self._shown(term, visible, shown)
             weight = term_weight(len(documents), shown) * (1.0 if is_topic(term) else STOP_WEIGHT)
             norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * lengths[documents].astype(np.float32)
             values = (np.float32(weight * (K1 + 1)) * counts / (counts + norms)).astype(np.float32, copy=False)
-            others = self._holding_any(related_to(term), visible, shown)
-            if len(others):
-                others = np.setdiff1d(others, documents, assume_unique=True)
-                weak = np.full(len(others), RELATED * term_weight(len(documents) + len(others), shown), np.float32)
-                documents, values = np.concatenate((documents, others)), np.concatenate((values, weak))
+            others = [self._shown(other, visible, shown)[0] for other in related_to(term) if other in self.vocabulary]
+            if others:
+                joined = np.concatenate(others)
+                near[joined], near[documents] = True, False
+                only = np.flatnonzero(near).astype(np.uint32)
+                near[joined] = False
+                weak = np.full(len(only), RELATED * term_weight(len(documents) + len(only), shown), np.float32)
+                documents, values = np.concatenate((documents, only)), np.concatenate((values, weak))
             if len(documents):
                 found.append(Share(term, documents, values))
         return found
@@ -179,11 +183,6 @@ class WordIndex:
             keep = visible[documents]
             documents, counts = documents[keep], counts[keep]
         return documents, counts
-
-    def _holding_any(self, terms: Iterable[str], visible: NDArray[np.bool_], shown: int) -> NDArray[np.uint32]:
-        """Return the visible documents that hold one of some terms, each once, in order."""
-        found = [self._shown(term, visible, shown)[0] for term in terms if term in self.vocabulary]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
 
     def scores(self, terms: Iterable[str], visible: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the BM25 score of every document (0 where no term matches or the document is not visible); see ``shares``."""

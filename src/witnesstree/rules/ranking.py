@@ -47,4 +47,4 @@ CLEARLY_ABOVE: Final = 0.3
 CANDIDATES: Final = 200
 """Memories that are ranked with their context at a time."""
 REACH: Final = 8
-"""How far a turn's neighbour may stand from it when sessions are interleaved, documents."""
+"""How many turns that a filter leaves out are looked past for a turn's neighbour."""
