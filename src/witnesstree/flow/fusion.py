@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +32,11 @@ class Scored:
 
     facts: RowFacts
     score: float
-    values: tuple[float, ...]
+    values: list[float]
 
     def signals(self) -> dict[str, float]:
         """Return the value of each signal; times ``ranking.WEIGHTS`` they add up to the score."""
-        return {name: round(value, 6) for name, value in zip(ranking.WEIGHTS, self.values, strict=True)}
+        return dict(zip(ranking.WEIGHTS, self.values, strict=True))
 
     def without(self, *names: str) -> float:
         """Return the score without what some signals add to it."""
@@ -101,10 +100,11 @@ def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embed
     columns = view.columns
     for signals in candidates(view, asking, visible, embedder):
         scores = signals.scores()
-        weaker = [-columns[field][signals.documents].astype(np.int64) for field in ("seq", "authority", "trust")]
-        for place in np.lexsort(np.array([*weaker, -scores])).tolist():
-            facts = view.facts(int(signals.documents[place]))
-            yield Scored(facts, float(scores[place]), tuple(signals.values[:, place].tolist()))
+        trust, authority = (columns[field][signals.documents].astype(np.int64) for field in ("trust", "authority"))
+        stronger = (trust << 56) + (authority << 48) + signals.documents  # a later document has a higher position in the log
+        order = np.lexsort((-stronger, -scores))
+        for place, document, score in zip(order.tolist(), signals.documents[order].tolist(), scores[order].tolist(), strict=True):
+            yield Scored(view.facts(document), score, signals.values[:, place].astype(np.float64).round(6).tolist())
 
 
 def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Signals]:
@@ -165,29 +165,34 @@ def _with_followers(talk: Talk, documents: Numbers, visible: NDArray[np.bool_]) 
     """Return documents and the two turns that follow each: an answer need not repeat a word of its question."""
     after = _beside(talk.after, documents, visible)
     after = after[after >= 0]
-    return np.unique(np.concatenate((documents, after))) if len(after) else documents
+    if not len(after):
+        return documents
+    chosen = np.zeros(len(visible), np.bool_)
+    chosen[documents] = chosen[after] = True
+    return np.flatnonzero(chosen)
 
 
 def _in_context(view: View, asking: Asking, visible: NDArray[np.bool_], own: _Own, chosen: Numbers) -> Signals:
     """Return documents with everything that speaks for them."""
     talk, marks = view.columns.talk(), view.columns["marks"]
-    signals: dict[str, NDArray[Any]] = dict.fromkeys(ranking.WEIGHTS, np.zeros(len(chosen), np.float32))
-    signals |= {"words": own.words[chosen], "meaning": own.meaning[chosen]}
+    values = np.zeros((len(ranking.WEIGHTS), len(chosen)), np.float32)
+    signals = dict(zip(ranking.WEIGHTS, values, strict=True))
+    signals["words"][:], signals["meaning"][:] = own.words[chosen], own.meaning[chosen]
     if own.speaker >= 0:
-        signals["speaker"] = view.columns["name"][chosen] == own.speaker
+        signals["speaker"][:] = view.columns["name"][chosen] == own.speaker
     mine = marks[chosen]
-    signals["question"] = mine & ASKS > 0
+    signals["question"][:] = mine & ASKS > 0
     if asking.wants_time:
-        signals["time"] = mine & TELLS_TIME > 0
-    signals["session"] = base = own.base[chosen]
+        signals["time"][:] = mine & TELLS_TIME > 0
+    signals["session"][:] = base = own.base[chosen]
     sessions = talk.session[chosen]
     if sessions.any():
-        signals["session"] = np.where(sessions > 0, _session_support(sessions, base), base)
+        np.copyto(signals["session"], _session_support(sessions, base), where=sessions > 0)
         before, before2 = _beside(talk.before, chosen, visible)
-        signals["before"], signals["before2"] = _said_before(own, chosen, before, before2)
-        signals["answers"] = own.words[before] * ((before >= 0) & (marks[before] & ASKS_WITHIN > 0))
-        signals["first"] = (talk.before[chosen] < 0) & (talk.after[chosen] >= 0)
-    return Signals(chosen, np.array(list(signals.values()), np.float32))
+        signals["before"][:], signals["before2"][:] = _said_before(own, chosen, before, before2)
+        signals["answers"][:] = own.words[before] * ((before >= 0) & (marks[before] & ASKS_WITHIN > 0))
+        signals["first"][:] = (talk.before[chosen] < 0) & (talk.after[chosen] >= 0)
+    return Signals(chosen, values)
 
 
 def _said_before(own: _Own, here: Numbers, before: Numbers, before2: Numbers) -> Floats:
@@ -223,7 +228,7 @@ def _beside(link: Numbers, documents: Numbers, visible: NDArray[np.bool_]) -> Nu
 
 def _session_support(sessions: NDArray[np.uint32], base: Floats) -> Floats:
     """Return for each candidate a third of the sum of its session's three best bases."""
-    order = np.lexsort((-base, sessions))
+    order = np.argsort(2.0 * sessions - base)  # by session, the best first; a base is at most 1
     ordered = sessions[order]
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]

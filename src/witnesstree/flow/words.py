@@ -66,7 +66,7 @@ class WordIndex:
         self._documents: NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._counts: NDArray[np.float32] = np.zeros(0, np.float32)
         self._tail: dict[int, dict[int, int]] = {}
-        self._sizes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._sizes: NDArray[np.float32] = np.zeros(0, np.float32)
 
     def __len__(self) -> int:
         """Return the number of documents ever added."""
@@ -102,11 +102,11 @@ class WordIndex:
             del self.vocabulary[term]
             self.vocabulary.dropped += 1
 
-    def _lengths(self) -> NDArray[np.int64]:
+    def _lengths(self) -> NDArray[np.float32]:
         """Return the number of terms of every document."""
         if len(self._sizes) != len(self):
             bounds = np.frombuffer(self._starts, np.uint64).astype(np.int64)
-            self._sizes = bounds[1:] - bounds[:-1]
+            self._sizes = (bounds[1:] - bounds[:-1]).astype(np.float32)
         return self._sizes
 
     def _seal(self) -> None:
@@ -118,7 +118,7 @@ class WordIndex:
         if terms > 1 << 16:
             order = order[np.argsort((flat[order] >> 16).astype(np.uint16), kind="stable")]
         numbers = flat[order]
-        documents = np.repeat(np.arange(total, dtype=np.uint32), self._lengths())[order]
+        documents = np.repeat(np.arange(total, dtype=np.uint32), self._lengths().astype(np.int64))[order]
         first = np.ones(len(numbers) + 1, np.bool_)
         first[1:-1] = (numbers[1:] != numbers[:-1]) | (documents[1:] != documents[:-1])
         starts = np.flatnonzero(first)
@@ -153,13 +153,13 @@ class WordIndex:
         if not shown:
             return []
         lengths = self._lengths()
-        average = max(1.0, float(lengths.sum() if shown == len(self) else lengths[visible].sum()) / shown)
+        average = max(1.0, float(lengths.sum() if shown == len(self) else lengths @ visible) / shown)
         found = []
         near = np.zeros(len(self), np.bool_)
         for term in terms:
             documents, counts = self._shown(term, visible, shown)
             weight = term_weight(len(documents), shown) * (1.0 if is_topic(term) else STOP_WEIGHT)
-            norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * lengths[documents].astype(np.float32)
+            norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * lengths[documents]
             values = (np.float32(weight * (K1 + 1)) * counts / (counts + norms)).astype(np.float32, copy=False)
             others = [self._shown(other, visible, shown)[0] for other in related_to(term) if other in self.vocabulary]
             if others:
