@@ -23,6 +23,8 @@ from witnesstree.types.facts import RowFacts
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
+_AT_ONCE = 16
+"""Memories that are made ready for a reader at a time; most want few."""
 _WEIGHTS = np.array(list(ranking.WEIGHTS.values()), np.float32)
 
 
@@ -103,8 +105,11 @@ def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embed
         trust, authority = (columns[field][signals.documents].astype(np.int64) for field in ("trust", "authority"))
         stronger = (trust << 56) + (authority << 48) + signals.documents  # a later document has a higher position in the log
         order = np.lexsort((-stronger, -scores))
-        for place, document, score in zip(order.tolist(), signals.documents[order].tolist(), scores[order].tolist(), strict=True):
-            yield Scored(view.facts(document), score, signals.values[:, place].astype(np.float64).round(6).tolist())
+        for start in range(0, len(order), _AT_ONCE):
+            places = order[start : start + _AT_ONCE]
+            rows = signals.values[:, places].T.astype(np.float64).round(6).tolist()
+            found = zip(signals.documents[places].tolist(), scores[places].tolist(), rows, strict=True)
+            yield from (Scored(view.facts(document), score, row) for document, score, row in found)
 
 
 def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Signals]:
