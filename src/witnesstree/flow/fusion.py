@@ -149,10 +149,13 @@ def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedde
         low, high = float(cosines.min()), float(cosines.max())
         if low or high:
             low = min(0.0, low)
-            known = visible & view.vectors.known
-            meaning = (cosines - np.float32(low)) * known / np.float32(max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low)
             relevant |= cosines >= embedder.floor
-            base = (words + meaning) / np.float32(2)
+            meaning = cosines
+            meaning -= np.float32(low)
+            meaning *= np.float32(1 / (max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low))
+            meaning *= visible & view.vectors.known
+            base = words + meaning
+            base *= np.float32(0.5)
     named = {people[term] for term in names}
     return _Own(shares, most, words, meaning, base, relevant, named.pop() if len(named) == 1 else -1)
 
