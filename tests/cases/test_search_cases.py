@@ -46,6 +46,33 @@ def test_words_of_every_script_are_found_first(memory: Memory, text: str, query:
     assert memory.search(query).hits[0].text == text
 
 
+ONE_WORD = {
+    "Latin": ("The lighthouse keeper retired", "lighthouse", "Bread rises overnight", "bread"),
+    "Cyrillic": ("Завтра приедет бабушка", "бабушка", "Поезд опоздал на час", "поезд"),
+    "Greek": ("Η θάλασσα ήταν ήρεμη", "θάλασσα", "Το ψωμί κοστίζει δύο ευρώ", "ψωμί"),
+    "Arabic": ("موعد الطبيب يوم الثلاثاء", "الطبيب", "اشترينا سيارة زرقاء", "سيارة"),
+    "Hebrew": ("החתול ישן על הספה", "החתול", "הרכבת יוצאת בשמונה", "הרכבת"),
+    "Devanagari": ("कल बाज़ार बंद रहेगा", "बाज़ार", "उसका कुत्ता बीमार है", "कुत्ता"),
+    "Thai": ("แมวของฉันชอบปลา", "ปลา", "ประชุมวันจันทร์ตอนเช้า", "ประชุม"),
+    "Chinese": ("奶奶住在苏州", "苏州", "护照放在抽屉里", "护照"),
+    "Japanese": ("毎朝コーヒーを飲む", "コーヒー", "鍵は花瓶の下にある", "花瓶"),
+    "Korean": ("내일 치과 예약이 있다", "치과", "우산을 기차에 두고 왔다", "기차"),
+    "Tamil": ("மழை நாளை பெய்யும்", "மழை", "புத்தகம் மேசையில் உள்ளது", "புத்தகம்"),
+    "Georgian": ("ბებია სოფელში ცხოვრობს", "სოფელში", "მატარებელი დილით მიდის", "მატარებელი"),
+}
+
+
+@pytest.mark.parametrize("embedder", ["local", "none"])
+@pytest.mark.parametrize("script", ONE_WORD)
+def test_one_word_of_each_script_finds_its_note_first(script: str, embedder: str):
+    """Case S-01: two notes in each of twelve scripts in one store, a word of each as the whole question."""
+    with Memory.open("ram:", user="u", embedder=embedder) as memory:
+        memory.add([text for first, _, second, _ in ONE_WORD.values() for text in (first, second)])
+        first, word, second, other = ONE_WORD[script]
+        assert memory.search(word).hits[0].text == first
+        assert memory.search(other).hits[0].text == second
+
+
 @pytest.mark.parametrize("query", ["高さ", "さ", "서", "ム", "Ж", "שלום", "🦄", "zzz"])
 def test_absent_words_find_nothing_of_other_scripts(memory: Memory, query: str):
     """Case S-01, row P-071: a word that is nowhere gives no hit, and never the first row with a full score."""

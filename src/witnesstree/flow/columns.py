@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from witnesstree.rules.terms import terms_of
 from witnesstree.types.facts import FIXED_BYTES, RowFacts
-from witnesstree.types.trust import Role
+from witnesstree.types.trust import Kind, Role
 from witnesstree.types.wire import ABSENT
 
 _START: Final = 64
@@ -73,6 +73,17 @@ class Names:
         return self._numbers.get(text, -1)
 
 
+class Talk(NamedTuple):
+    """How turns stand in their sessions. Only a row of kind ``TURN`` in a named session is in a talk."""
+
+    session: NDArray[np.uint32]
+    """Number of each document's session; 0 for what is in no talk. Shape [n]."""
+    before: NDArray[np.int64]
+    """The turn before each document in its session, -1 if none; shape [n + 1], so that the place of -1 is -1."""
+    after: NDArray[np.int64]
+    """The turn after it; the same shape."""
+
+
 class Columns:
     """Rows of fixed width in one buffer, seen as a structured array."""
 
@@ -81,6 +92,9 @@ class Columns:
         self.count = 0
         self.sessions, self.scopes, self.speakers = Names(), Names(), Names()
         self._people: tuple[int, dict[str, int]] = (0, {})
+        self._changes = 0
+        nobody = np.full(1, -1, np.int64)
+        self._talk = (0, Talk(np.zeros(0, np.uint32), nobody, nobody))
         self._use(bytearray(_START * _SLOT.size))
 
     def _use(self, data: bytearray) -> None:
@@ -112,6 +126,7 @@ class Columns:
             state,
         )
         self.count += 1
+        self._changes += 1
         return document
 
     def facts(self, document: int) -> RowFacts:
@@ -164,6 +179,19 @@ class Columns:
             self._people = (self.count, first)
         return self._people[1]
 
+    def talk(self) -> Talk:
+        """Return how turns stand in their sessions; worked out again after a change."""
+        if self._talk[0] != self._changes:
+            session = np.where(self["kind"] == Kind.TURN, self["session"], 0)
+            turns = np.flatnonzero(session)
+            turns = turns[np.argsort(session[turns], kind="stable")]
+            last, next_ = turns[:-1], turns[1:]
+            same = session[last] == session[next_]
+            before, after = np.full((2, self.count + 1), -1, np.int64)
+            before[next_[same]], after[last[same]] = last[same], next_[same]
+            self._talk = (self._changes, Talk(session, before, after))
+        return self._talk[1]
+
     def set_state(self, document: int, state: int) -> None:
         """Change a document's state; the bytes of a row that is gone are overwritten."""
         at = document * _SLOT.size
@@ -172,6 +200,7 @@ class Columns:
             self._data[at : at + _SLOT.size] = bytes(_SLOT.size)
             self._table["seq"][document] = seq
         self._data[at + _SLOT.size - 1] = state
+        self._changes += 1
 
     def dump(self) -> tuple[dict[str, list[str]], bytes]:
         """Return the names in use and the rows that are not gone; no erased name is in it."""
@@ -191,6 +220,6 @@ class Columns:
         """Return the columns that ``dump`` described."""
         columns = cls()
         columns.sessions, columns.scopes, columns.speakers = (Names(names[field]) for field in ("session", "scope", "name"))
-        columns.count = len(data) // _SLOT.size
+        columns.count = columns._changes = len(data) // _SLOT.size
         columns._use(bytearray(data) if columns.count else bytearray(_START * _SLOT.size))
         return columns

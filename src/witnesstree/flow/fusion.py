@@ -12,46 +12,82 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from witnesstree.flow.columns import Talk
 from witnesstree.flow.view import View
+from witnesstree.flow.words import Share
 from witnesstree.providers.base import Embedder
 from witnesstree.rules import ranking
 from witnesstree.rules.asking import Asking
-from witnesstree.rules.terms import ASKS, TELLS_TIME
+from witnesstree.rules.terms import ASKS, ASKS_WITHIN, TELLS_TIME
 from witnesstree.types.facts import RowFacts
-from witnesstree.types.trust import Kind
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
+_AT_ONCE = 16
+"""Memories that are made ready for a reader at a time; most want few."""
+_WEIGHTS = np.array(list(ranking.WEIGHTS.values()), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One ranked memory: the score and what it is made of, each as it enters the sum."""
+    """One ranked memory: the score and the values that it is the weighted sum of, in the order of ``ranking.WEIGHTS``."""
 
     facts: RowFacts
     score: float
-    words: float
-    meaning: float
-    context: float
+    values: list[float]
 
     def signals(self) -> dict[str, float]:
-        """Return what the score is made of: words and meaning from 0 to 1, and the weighted share of the turns around it."""
-        return {name: round(getattr(self, name), 6) for name in ("words", "meaning", "context")}
+        """Return the value of each signal; times ``ranking.WEIGHTS`` they add up to the score."""
+        return dict(zip(ranking.WEIGHTS, self.values, strict=True))
+
+    def without(self, *names: str) -> float:
+        """Return the score without what some signals add to it."""
+        signals = self.signals()
+        return self.score - sum(ranking.WEIGHTS[name] * signals[name] for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Candidates and what speaks for each.
+
+    Args:
+        documents: the candidates, shape [n].
+        values: one row a name of ``ranking.WEIGHTS``, shape [10, n]:
+            ``words``, ``meaning``: what it says itself, 0 to 1.
+            ``before``, ``before2``: words of the question that the turn before says and this one does not; that the turn two
+            before says and neither of these does.
+            ``session``: a third of the sum of words and meaning (their mean) of its session's three best. A memory that is no
+            turn of a session stands for itself.
+            ``speaker``: the one person whom the question names says it.
+            ``question``: it ends with a question, and answers nothing.
+            ``time``: it has a word of time, if the question asks when.
+            ``answers``: the turn before asks: how well its words fit.
+            ``first``: it opens a session.
+    """
+
+    documents: Numbers
+    values: Floats
+
+    def scores(self) -> Floats:
+        """Return the score of each candidate."""
+        scores: Floats = np.round(np.einsum("ij,i->j", self.values, _WEIGHTS), 6)
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What each document says by itself: words and meaning from 0 to 1, whether it is about the question, and who says it."""
+    """What each document says by itself: ``words``, ``meaning`` and their mean ``base`` from 0 to 1; ``most`` is 1 in BM25.
 
+    ``speaker`` is the number of the one person whom the question names, -1 if it names none or several.
+    """
+
+    shares: list[Share]
+    most: np.float32
     words: Floats
     meaning: Floats
+    base: Floats
     relevant: NDArray[np.bool_]
-    speaker: NDArray[np.bool_]
-
-    @property
-    def base(self) -> Floats:
-        base: Floats = (self.words + self.meaning) / np.float32(2)
-        return base
+    speaker: int
 
 
 def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Scored]:
@@ -63,115 +99,149 @@ def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embed
         visible: one bool a document: what the caller may see and has asked for (decided before ranking, threat T-I1).
         embedder: compares by meaning, if there is one.
     """
+    columns = view.columns
+    for signals in candidates(view, asking, visible, embedder):
+        scores = signals.scores()
+        trust, authority = (columns[field][signals.documents].astype(np.int64) for field in ("trust", "authority"))
+        stronger = (trust << 56) + (authority << 48) + signals.documents  # a later document has a higher position in the log
+        order = np.lexsort((-stronger, -scores))
+        for start in range(0, len(order), _AT_ONCE):
+            places = order[start : start + _AT_ONCE]
+            rows = signals.values[:, places].T.astype(np.float64).round(6).tolist()
+            found = zip(signals.documents[places].tolist(), scores[places].tolist(), rows, strict=True)
+            yield from (Scored(view.facts(document), score, row) for document, score, row in found)
+
+
+def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Signals]:
+    """Yield relevant memories with their signals, a few hundred at a time, the most promising ones first; see ``rank``."""
     own = _own_signals(view, asking, visible, embedder)
-    heads = _best(own, np.flatnonzero(own.relevant), ranking.CANDIDATES)
-    yield from _in_context(view, asking, visible, own, heads)
+    found = np.flatnonzero(own.relevant)
+    if not len(found):
+        return
+    heads = _best(view, own, found, ranking.CANDIDATES)
+    yield _in_context(view, asking, visible, own, _with_followers(view.columns.talk(), heads, visible))
     rest = own.relevant.copy()
     rest[heads] = False
     later = np.flatnonzero(rest)
+    later = later[np.argsort(-own.base[later], kind="stable")]
     for start in range(0, len(later), ranking.CANDIDATES):
-        if not start:
-            later = later[np.argsort(-own.base[later], kind="stable")]
-        yield from _in_context(view, asking, visible, own, later[start : start + ranking.CANDIDATES], follow=False)
+        yield _in_context(view, asking, visible, own, later[start : start + ranking.CANDIDATES])
 
 
 def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> _Own:
     people = view.columns.people()
-    named = {code for term, code in people.items() if term in asking.terms}
     names = {term for term in asking.terms if term in people}
-    topics = [term for term in asking.topics if term not in names]
-    about = view.words.scores(topics, visible)
-    words = about + view.words.scores([term for term in asking.terms if term not in set(topics)], visible)
-    relevant = (about if topics else words) > 0
-    meaning = np.zeros(len(words), np.float32)
-    there = visible & view.vectors.known
-    if embedder is not None and topics and there.any():
+    topics = {term for term in asking.topics if term not in names}
+    said = topics or names or set(asking.terms)
+    shares = view.words.shares([term for term in asking.terms if not topics or term not in names], visible)
+    words, meaning = np.zeros(view.columns.count, np.float32), np.zeros(view.columns.count, np.float32)
+    relevant = np.zeros(len(words), np.bool_)
+    for share in shares:
+        words[share.documents] += share.values
+        if share.term in said:
+            relevant[share.documents] = True
+    most = words.max(initial=0.0) or np.float32(1.0)
+    words /= most
+    base = words
+    if embedder is not None and topics and len(words):
         cosines = view.vectors.cosines(embedder.embed_query(asking.without(names)))
-        if cosines.any():
-            low, high = min(0.0, float(cosines[there].min())), float(cosines[there].max())
-            meaning[there] = (cosines[there] - low) / (max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low)
-            relevant |= there & (cosines >= embedder.floor)
-    speaker = np.zeros(len(words), np.bool_)
-    if len(named) == 1:
-        speaker = view.columns["name"] == next(iter(named))
-    most = float(words.max(initial=0.0))
-    return _Own(words / np.float32(most or 1.0), meaning, relevant & visible, speaker)
+        cosines *= visible  # 0 where there is no vector, and where nobody may see
+        low, high = float(cosines.min()), float(cosines.max())
+        if low or high:
+            low = min(0.0, low)
+            relevant |= cosines >= embedder.floor
+            meaning = cosines
+            meaning -= np.float32(low)
+            meaning *= np.float32(1 / (max(high, embedder.floor + ranking.CLEARLY_ABOVE) - low))
+            meaning *= visible & view.vectors.known
+            base = words + meaning
+            base *= np.float32(0.5)
+    named = {people[term] for term in names}
+    return _Own(shares, most, words, meaning, base, relevant, named.pop() if len(named) == 1 else -1)
 
 
-def _best(own: _Own, documents: Numbers, count: int) -> Numbers:
+def _best(view: View, own: _Own, documents: Numbers, count: int) -> Numbers:
     if len(documents) <= count:
         return documents
-    score = own.base[documents] + np.float32(ranking.SPEAKER_HEAD) * own.speaker[documents]
+    score = own.base[documents]
+    if own.speaker >= 0:
+        score += np.float32(ranking.SPEAKER_HEAD) * (view.columns["name"][documents] == own.speaker)
     return documents[np.argpartition(-score, count)[:count]]
 
 
-def _in_context(
-    view: View, asking: Asking, visible: NDArray[np.bool_], own: _Own, heads: Numbers, *, follow: bool = True
-) -> Iterator[Scored]:
-    """Yield the heads, and the turns that follow them, by the whole sum."""
-    if not len(heads):
-        return
-    columns, base = view.columns, own.base
-    chosen = heads
-    if follow:
-        after = _beside(view, heads, visible, 1)
-        chosen = np.unique(np.concatenate((heads, after[after >= 0])))
-    before, after = (_beside(view, chosen, visible, step) for step in (-1, 1))
-    context = np.float32(ranking.PREVIOUS) * np.where(before >= 0, base[before], 0)
-    context += np.float32(ranking.NEXT) * np.where(after >= 0, base[after], 0)
-    context += np.float32(ranking.SESSION) * _session_support(columns["session"][chosen], base[chosen])
-    context[~_is_turn(view, chosen)] = 0
-    marks = columns["marks"][chosen]
-    score = np.float32(ranking.WORDS) * own.words[chosen] + np.float32(ranking.MEANING) * own.meaning[chosen] + context
-    score += np.float32(ranking.SPEAKER) * own.speaker[chosen] + np.float32(ranking.QUESTION) * (marks & ASKS > 0)
+def _with_followers(talk: Talk, documents: Numbers, visible: NDArray[np.bool_]) -> Numbers:
+    """Return documents and the two turns that follow each: an answer need not repeat a word of its question."""
+    after = _beside(talk.after, documents, visible)
+    after = after[after >= 0]
+    if not len(after):
+        return documents
+    chosen = np.zeros(len(visible), np.bool_)
+    chosen[documents] = chosen[after] = True
+    return np.flatnonzero(chosen)
+
+
+def _in_context(view: View, asking: Asking, visible: NDArray[np.bool_], own: _Own, chosen: Numbers) -> Signals:
+    """Return documents with everything that speaks for them."""
+    talk, marks = view.columns.talk(), view.columns["marks"]
+    values = np.zeros((len(ranking.WEIGHTS), len(chosen)), np.float32)
+    signals = dict(zip(ranking.WEIGHTS, values, strict=True))
+    signals["words"][:], signals["meaning"][:] = own.words[chosen], own.meaning[chosen]
+    if own.speaker >= 0:
+        signals["speaker"][:] = view.columns["name"][chosen] == own.speaker
+    mine = marks[chosen]
+    signals["question"][:] = mine & ASKS > 0
     if asking.wants_time:
-        score += np.float32(ranking.TIME) * (marks & TELLS_TIME > 0)
-    score = np.round(score, 6)
-    weaker = [-columns[field][chosen].astype(np.int64) for field in ("seq", "authority", "trust")]
-    order = np.lexsort(np.array([*weaker, -score]))
-    for place in order:
-        document = int(chosen[place])
-        yield Scored(
-            view.facts(document),
-            float(score[place]),
-            float(own.words[document]),
-            float(own.meaning[document]),
-            float(context[place]),
-        )
+        signals["time"][:] = mine & TELLS_TIME > 0
+    signals["session"][:] = base = own.base[chosen]
+    sessions = talk.session[chosen]
+    if sessions.any():
+        np.copyto(signals["session"], _session_support(sessions, base), where=sessions > 0)
+        before, before2 = _beside(talk.before, chosen, visible)
+        signals["before"][:], signals["before2"][:] = _said_before(own, chosen, before, before2)
+        signals["answers"][:] = own.words[before] * ((before >= 0) & (marks[before] & ASKS_WITHIN > 0))
+        signals["first"][:] = (talk.before[chosen] < 0) & (talk.after[chosen] >= 0)
+    return Signals(chosen, values)
 
 
-def _is_turn(view: View, documents: Numbers) -> NDArray[np.bool_]:
-    """Return which documents are turns of a named session: only those stand in a conversation."""
-    columns = view.columns
-    turn: NDArray[np.bool_] = (columns["kind"][documents] == Kind.TURN) & (columns["session"][documents] > 0)
-    return turn
+def _said_before(own: _Own, here: Numbers, before: Numbers, before2: Numbers) -> Floats:
+    """Return what the turn before adds to a turn's own words, and what the one two before adds to both; shape [2, n]."""
+    places = np.concatenate((here, before, before2))
+    buffer = np.zeros(len(own.words) + 1, np.float32)  # -1, no turn, is the last place: it stays 0
+    held = np.zeros((len(own.shares), len(places)), np.float32)
+    for row, share in zip(held, own.shares, strict=True):
+        buffer[share.documents] = share.values
+        row[:] = buffer[places]
+        buffer[share.documents] = 0
+    mine, first, second = held.reshape(len(own.shares), 3, len(here)).swapaxes(0, 1)
+    added = np.array([np.maximum(first - mine, 0).sum(0), np.maximum(second - np.maximum(mine, first), 0).sum(0)], np.float32)
+    return added / own.most
 
 
-def _beside(view: View, documents: Numbers, visible: NDArray[np.bool_], step: int) -> Numbers:
-    """Return the turn before (step -1) or after (1) each document in its session, looking past a few others; -1 if none."""
-    sessions = view.columns["session"]
-    found = np.full(len(documents), -1, np.int64)
-    mine = sessions[documents]
-    open_ = np.flatnonzero(mine > 0)
-    for distance in range(1, ranking.REACH + 1):
-        there = documents[open_] + step * distance
-        inside = (there >= 0) & (there < len(sessions))
-        open_, there = open_[inside], there[inside]
-        if not len(open_):
-            break
-        is_next = (sessions[there] == mine[open_]) & visible[there]
-        found[open_[is_next]] = there[is_next]
-        open_ = open_[~is_next]
-    return found
+def _beside(link: Numbers, documents: Numbers, visible: NDArray[np.bool_]) -> Numbers:
+    """Return the next two turns along a link of ``Talk``, looking past a few that are not visible; -1 if none; shape [2, n]."""
+    found = []
+    places = documents
+    for _ in range(2):
+        places = link[places]
+        hidden = (places >= 0) & ~visible[places]
+        for _ in range(ranking.REACH):
+            if not hidden.any():
+                break
+            places[hidden] = link[places[hidden]]
+            hidden = (places >= 0) & ~visible[places]
+        places[hidden] = -1
+        found.append(places)
+    return np.array(found)
 
 
 def _session_support(sessions: NDArray[np.uint32], base: Floats) -> Floats:
     """Return for each candidate a third of the sum of its session's three best bases."""
-    order = np.lexsort((-base, sessions))
-    codes, first, size = np.unique(sessions[order], return_index=True, return_counts=True)
-    sums = np.zeros(len(codes), np.float32)
-    for rank_in_session in range(3):
-        has = size > rank_in_session
-        sums[has] += base[order][first[has] + rank_in_session]
-    support: Floats = (sums / np.float32(3))[np.searchsorted(codes, sessions)]
+    order = np.argsort(2.0 * sessions - base)  # by session, the best first; a base is at most 1
+    ordered = sessions[order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    starts, group = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+    best = np.where(np.arange(len(order)) - starts[group] < 3, base[order], np.float32(0))
+    support = np.empty_like(base)
+    support[order] = np.add.reduceat(best, starts)[group] / np.float32(3)
     return support

@@ -113,7 +113,8 @@ class Vectors:
             part = self._rows[start : min(start + _BLOCK, self.count)]
             # No matrix product: a BLAS would start threads for this little work and let them spin.
             np.einsum("ij,j->i", part.astype(np.float32), query, out=found[start : start + len(part)])
-        return found * self._scales[: self.count]
+        found *= self._scales[: self.count]
+        return found
 
     def dump(self, documents: NDArray[np.int64]) -> tuple[dict[str, object], bytes]:
         """Return (models and dimension, bytes) of these documents' vectors."""

@@ -22,7 +22,7 @@ from witnesstree.proof.digest import MODULUS, Leaf, element
 from witnesstree.proof.keys import StoreKeys
 from witnesstree.proof.seal import Sealer
 from witnesstree.rules.policy import is_over
-from witnesstree.rules.terms import date_words, marks_of, words_of
+from witnesstree.rules.terms import READING, date_words, marks_of, words_of
 from witnesstree.types.facts import RowFacts, RowParts, read_parts
 from witnesstree.types.record import SealedRecord
 from witnesstree.types.tombstone import read_tombstone
@@ -286,6 +286,7 @@ class View:
         vocabulary, flat, starts = self.words.dump(here)
         about_vectors, vectors = self.vectors.dump(here)
         head = {
+            "reading": READING,
             "names": names,
             "vocabulary": vocabulary,
             "marks": [mark.hex() for mark in sorted(self.marks)],
@@ -297,9 +298,15 @@ class View:
 
     @classmethod
     def load(cls, keys: StoreKeys, leaf: Leaf, head: bytes, arrays: memoryview, *, quarantine: bool) -> View:
-        """Return the view that ``dump`` described, still to be caught up and closed against the signed leaf."""
+        """Return the view that ``dump`` described, still to be caught up and closed against the signed leaf.
+
+        Raises:
+            KeyError, ValueError, TypeError, IndexError: another version of this program wrote it.
+        """
         view = cls(keys, leaf.owner, quarantine=quarantine)
         about = json.loads(head)
+        if about["reading"] != READING:
+            raise ValueError(f"terms of reading {about['reading']}, not {READING}")
         count, last_seq, digest = about["leaf"]
         view.leaf = Leaf(leaf.owner, count, last_seq, int(digest, 16), bytes(16), leaf.epoch)
         view._total = int(digest, 16)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from witnesstree.rules.ranking import K1, STOP_WEIGHT, B, term_weight
+from witnesstree.rules.ranking import K1, RELATED, STOP_WEIGHT, B, term_weight
+from witnesstree.rules.related import related_to
 from witnesstree.rules.stem import stem
 from witnesstree.rules.terms import is_topic
 
@@ -42,6 +44,14 @@ class _Stemming(dict[str, int]):
         return number
 
 
+class Share(NamedTuple):
+    """What a term adds to the score of the documents that hold it."""
+
+    term: str
+    documents: NDArray[np.uint32]
+    values: NDArray[np.float32]
+
+
 class WordIndex:
     """Terms of numbered documents. Documents are only added; a removed one loses its words at once."""
 
@@ -56,7 +66,7 @@ class WordIndex:
         self._documents: NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._counts: NDArray[np.float32] = np.zeros(0, np.float32)
         self._tail: dict[int, dict[int, int]] = {}
-        self._sizes: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._sizes: NDArray[np.float32] = np.zeros(0, np.float32)
 
     def __len__(self) -> int:
         """Return the number of documents ever added."""
@@ -92,11 +102,11 @@ class WordIndex:
             del self.vocabulary[term]
             self.vocabulary.dropped += 1
 
-    def _lengths(self) -> NDArray[np.int64]:
+    def _lengths(self) -> NDArray[np.float32]:
         """Return the number of terms of every document."""
         if len(self._sizes) != len(self):
             bounds = np.frombuffer(self._starts, np.uint64).astype(np.int64)
-            self._sizes = bounds[1:] - bounds[:-1]
+            self._sizes = (bounds[1:] - bounds[:-1]).astype(np.float32)
         return self._sizes
 
     def _seal(self) -> None:
@@ -108,7 +118,7 @@ class WordIndex:
         if terms > 1 << 16:
             order = order[np.argsort((flat[order] >> 16).astype(np.uint16), kind="stable")]
         numbers = flat[order]
-        documents = np.repeat(np.arange(total, dtype=np.uint32), self._lengths())[order]
+        documents = np.repeat(np.arange(total, dtype=np.uint32), self._lengths().astype(np.int64))[order]
         first = np.ones(len(numbers) + 1, np.bool_)
         first[1:-1] = (numbers[1:] != numbers[:-1]) | (documents[1:] != documents[:-1])
         starts = np.flatnonzero(first)
@@ -130,8 +140,8 @@ class WordIndex:
             counts = np.concatenate((counts, np.fromiter(tail.values(), np.float32, len(tail))))
         return documents, counts
 
-    def scores(self, terms: Iterable[str], visible: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return the BM25 score of every document (0 where no term matches or the document is not visible).
+    def shares(self, terms: Iterable[str], visible: NDArray[np.bool_]) -> list[Share]:
+        """Return what each term adds to the BM25 score of the documents that hold it; nothing for a term that none holds.
 
         Args:
             terms: distinct terms of the query.
@@ -139,24 +149,46 @@ class WordIndex:
         """
         if len(self) - self._sealed > max(_MIN_TAIL, self._sealed // 8) or (len(self) and not self._sealed):
             self._seal()
-        total = len(self)
-        scores = np.zeros(total, np.float32)
         shown = int(np.count_nonzero(visible))
         if not shown:
-            return scores
+            return []
         lengths = self._lengths()
-        average = max(1.0, float(lengths.sum() if shown == total else lengths[visible].sum()) / shown)
+        average = max(1.0, float(lengths.sum() if shown == len(self) else lengths @ visible) / shown)
+        found = []
+        near = np.zeros(len(self), np.bool_)
         for term in terms:
-            number = self.vocabulary.get(term)
-            if number is None:
-                continue
-            documents, counts = self._postings(number)
-            if shown < total:
-                keep = visible[documents]
-                documents, counts = documents[keep], counts[keep]
+            documents, counts = self._shown(term, visible, shown)
             weight = term_weight(len(documents), shown) * (1.0 if is_topic(term) else STOP_WEIGHT)
-            norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * lengths[documents].astype(np.float32)
-            scores[documents] += np.float32(weight * (K1 + 1)) * counts / (counts + norms)
+            norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * lengths[documents]
+            values = (np.float32(weight * (K1 + 1)) * counts / (counts + norms)).astype(np.float32, copy=False)
+            others = [self._shown(other, visible, shown)[0] for other in related_to(term) if other in self.vocabulary]
+            if others:
+                joined = np.concatenate(others)
+                near[joined], near[documents] = True, False
+                only = np.flatnonzero(near).astype(np.uint32)
+                near[joined] = False
+                weak = np.full(len(only), RELATED * term_weight(len(documents) + len(only), shown), np.float32)
+                documents, values = np.concatenate((documents, only)), np.concatenate((values, weak))
+            if len(documents):
+                found.append(Share(term, documents, values))
+        return found
+
+    def _shown(self, term: str, visible: NDArray[np.bool_], shown: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """Return the visible documents that hold a term, and how often."""
+        number = self.vocabulary.get(term)
+        if number is None:
+            return np.zeros(0, np.uint32), np.zeros(0, np.float32)
+        documents, counts = self._postings(number)
+        if shown < len(self):
+            keep = visible[documents]
+            documents, counts = documents[keep], counts[keep]
+        return documents, counts
+
+    def scores(self, terms: Iterable[str], visible: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Return the BM25 score of every document (0 where no term matches or the document is not visible); see ``shares``."""
+        scores = np.zeros(len(self), np.float32)
+        for share in self.shares(terms, visible):
+            scores[share.documents] += share.values
         return scores
 
     def weight_of(self, visible: NDArray[np.bool_]) -> Callable[[str], float]:

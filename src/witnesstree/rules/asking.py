@@ -8,8 +8,21 @@ from typing import Final
 
 from witnesstree.rules.terms import is_topic, terms_of
 
-_WHEN: Final = frozenset(terms_of("when since until wann quand cuándo когда"))
+_WHEN: Final = frozenset(terms_of("when since until date month year wann quand cuándo когда"))
+_HOW_LONG: Final = {"how", "long"}
+_HOW_IT_WORKS: Final = re.compile(
+    r"\bhow\s+(?!many|much|long|often|hard)(?:.*\s)?(?P<thing>\S+)\s+(?P<idle>works?)[\s?.!]*$", re.I | re.S
+)
+_LONGEST_IDLE: Final = 200
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
+
+
+def without_idle(question: str) -> str:
+    """Return a question without the verb of "how does the login work": it says nothing of what is asked for."""
+    if len(question) > _LONGEST_IDLE:
+        return question
+    found = _HOW_IT_WORKS.search(question)
+    return question[: found.start("idle")] if found and any(map(is_topic, terms_of(found["thing"]))) else question
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +36,13 @@ class Asking:
     @classmethod
     def of(cls, text: str, limit: int) -> Asking:
         """Return the question in a text; of its distinct terms the first ``limit`` count."""
-        terms = tuple(dict.fromkeys(terms_of(text)))[:limit]
+        terms = tuple(dict.fromkeys(terms_of(without_idle(text))))[:limit]
         return cls(text, terms, tuple(term for term in terms if is_topic(term)))
 
     @property
     def wants_time(self) -> bool:
         """Whether it asks when."""
-        return not _WHEN.isdisjoint(self.terms)
+        return not _WHEN.isdisjoint(self.terms) or _HOW_LONG.issubset(self.terms)
 
     def without(self, names: set[str]) -> str:
         """Return its text without some names (and the ``'s`` behind them): what is said matters more than who is meant."""

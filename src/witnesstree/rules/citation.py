@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from witnesstree.rules.asking import without_idle
 from witnesstree.rules.terms import is_topic, terms_of
 
 MIN_COVERAGE: Final = 0.5
 """Share of the question's topic weight that the supporting text must carry."""
-MIN_COVERAGE_OF_A_PERSON: Final = 0.62
-"""The same for a question about one of several people who talk: the others talk of the same things."""
+MIN_LEAD: Final = 0.1
+"""By how much the best that a person said must fit a question about that person better than the best that anybody else said."""
+LEAD_FOR_COVERAGE: Final = 0.3
+"""How much less lead is asked for with full coverage than with none: two may have said the very same."""
 _SENTENCE: Final = re.compile(r"[^\n]+?(?:(?:[!?؟]|(?<!\d)\.)[.!?؟]*(?=\s|$)|[。！？]+|(?=\n)|$)")
 _NAME: Final = re.compile(r"(?<=\s)(?:[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w-]*|\w*\d[\w-]*)")
 Weight = Callable[[str], float]
@@ -41,15 +44,10 @@ class Asked:
         rest = tuple(term for term in self.topics if term not in named)
         return Asked(rest, self.names - named, named) if named and rest else self
 
-    @property
-    def least_coverage(self) -> float:
-        """The share of the topics' weight that a supporting text must carry."""
-        return MIN_COVERAGE_OF_A_PERSON if self.people else MIN_COVERAGE
-
 
 def read_question(question: str) -> Asked:
     """Return what a question is about. A word is a name if it is capitalised inside the sentence, or holds a digit."""
-    topics = tuple(dict.fromkeys(term for term in terms_of(question) if is_topic(term)))
+    topics = tuple(dict.fromkeys(term for term in terms_of(without_idle(question)) if is_topic(term)))
     names = {term for name in _NAME.findall(question) for term in terms_of(name)}
     return Asked(topics, frozenset(names & set(topics)))
 
@@ -64,6 +62,8 @@ def coverage(asked: Asked, text: str, weight: Weight) -> float:
 def is_supported(asked: Asked, text: str, weight: Weight, *, known: Callable[[str], bool]) -> bool:
     """Return whether a text says enough about what is asked: half the weight, and two terms if there are two.
 
+    One term is enough of what a person said: there ``MIN_LEAD`` keeps apart what only sounds alike.
+
     Args:
         asked: the question.
         text: what might support an answer.
@@ -73,10 +73,11 @@ def is_supported(asked: Asked, text: str, weight: Weight, *, known: Callable[[st
     """
     there = set(terms_of(text))
     shared = len(there & set(asked.topics))
+    enough = 1 if len(asked.people) == 1 else 2
     unheard = sum(1 for name in asked.names if name not in there and not known(name))
     if unheard and 2 * unheard >= len(asked.names):
         return False
-    return shared >= min(2, len(asked.topics)) and coverage(asked, text, weight) >= asked.least_coverage
+    return shared >= min(enough, len(asked.topics)) and coverage(asked, text, weight) >= MIN_COVERAGE
 
 
 def statements(text: str) -> list[Quote]:
@@ -88,6 +89,11 @@ def statements(text: str) -> list[Quote]:
             start = match.start() + len(match.group()) - len(match.group().lstrip())
             found.append(Quote(sentence, start, start + len(sentence)))
     return found
+
+
+def least_lead(coverage: float) -> float:
+    """Return the lead that a quote of this coverage needs over what others than the person asked about said."""
+    return MIN_LEAD - LEAD_FOR_COVERAGE * (coverage - MIN_COVERAGE)
 
 
 def best_quote(asked: Asked, text: str, weight: Weight, *, known: Callable[[str], bool]) -> tuple[float, Quote] | None:

@@ -1,4 +1,4 @@
-"""How found memories are ordered: BM25 weights and the tie-break. The interface stays when richer signals join."""
+"""How found memories are ordered: BM25 weights, the weights of the ranker, and the tie-break."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Final
 
 K1: Final = 0.9
 """Saturation of a term's repetition (BM25)."""
-B: Final = 0.3
+B: Final = 0.1
 """Strength of length normalisation (BM25); turns are short, so it is small."""
-STOP_WEIGHT: Final = 0.1
+STOP_WEIGHT: Final = 0.2
 """Factor on the weight of a function word of the query."""
+
+RELATED: Final = 0.3
+"""Factor on the weight of a term where only a related word stands for it (``rules.related``)."""
 
 
 def term_weight(matching: int, total: int) -> float:
@@ -23,27 +26,25 @@ def order_key(score: float, authority: int, trust: int, seq: int) -> tuple[float
     return (-score, -trust, -authority, -seq)
 
 
-# Weights of the linear ranker over words and meaning (each 0 to 1) and the context of a turn. They were fitted on two-person
-# conversations by five-fold cross-validation: see docs/retrieval.md and ``python -m bench quality``.
-WORDS: Final = 1.0
-MEANING: Final = 1.04
-PREVIOUS: Final = 0.67
-"""Share of what the turn before says."""
-NEXT: Final = 0.25
-"""Share of what the turn after says."""
-SESSION: Final = 2.15
-"""Share of the mean of the session's three best."""
-SPEAKER: Final = 0.84
-"""The one person whom the question names says it."""
-QUESTION: Final = -0.3
-"""A question answers nothing."""
-TIME: Final = 0.53
-"""A word of time, if the question asks when."""
+WEIGHTS: Final = {
+    "words": 1.0,
+    "meaning": 0.7,
+    "before": 0.7,
+    "before2": 0.65,
+    "session": 1.1,
+    "speaker": 0.65,
+    "question": -0.2,
+    "time": 0.5,
+    "answers": 0.35,
+    "first": 0.25,
+}
+"""Weights of the linear ranker; what each signal is stands in ``flow.fusion.Signals``. They were fitted on two-person
+conversations, one set for all embedders: see docs/retrieval.md and ``scripts/fit_ranking.py``."""
 SPEAKER_HEAD: Final = 0.3
-"""The same as ``SPEAKER`` while candidates are chosen, on the scale of the mean of words and meaning."""
+"""The same as ``speaker`` while candidates are chosen, on the scale of the mean of words and meaning."""
 CLEARLY_ABOVE: Final = 0.3
 """A cosine this far above the embedder's floor is full similarity; the best of many weak ones is not."""
 CANDIDATES: Final = 200
 """Memories that are ranked with their context at a time."""
 REACH: Final = 8
-"""How far a turn's neighbour may stand from it when sessions are interleaved, documents."""
+"""How many turns that a filter leaves out are looked past for a turn's neighbour."""

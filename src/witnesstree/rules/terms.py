@@ -92,15 +92,21 @@ _TIME_WORDS: Final = frozenset(
 ).union(MONTHS)
 _ASKS: Final = ("?", "？", "؟")
 ASKS: Final = 1
-"""Mark of a text that asks: it answers nothing."""
+"""Mark of a text that ends with a question: it answers nothing."""
 TELLS_TIME: Final = 2
 """Mark of a text with a word of time."""
+ASKS_WITHIN: Final = 4
+"""Mark of a text with a question anywhere: the next turn may answer it."""
+READING: Final = 2
+"""How texts become terms and marks. It goes up with every change of them, so that no saved index of another reading is used."""
 
 
 def marks_of(text: str, words: list[str]) -> int:
-    """Return what a text with these words looks like, as bits ``ASKS`` and ``TELLS_TIME``."""
-    marks = ASKS if text.endswith(_ASKS) or text.rstrip().endswith(_ASKS) else 0
-    return marks | (0 if _TIME_WORDS.isdisjoint(words) else TELLS_TIME)
+    """Return what a text with these words looks like, as bits ``ASKS``, ``ASKS_WITHIN`` and ``TELLS_TIME``."""
+    marks = 0 if _TIME_WORDS.isdisjoint(words) else TELLS_TIME
+    if "?" in text or "？" in text or "؟" in text:
+        marks |= ASKS_WITHIN | (ASKS if text.rstrip().endswith(_ASKS) else 0)
+    return marks
 
 
 @lru_cache(maxsize=4096)

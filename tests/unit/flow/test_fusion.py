@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from witnesstree import Memory
+from witnesstree.rules.ranking import WEIGHTS
 
 NOTES = [
     "She bought a blue automobile last spring.",
@@ -28,7 +31,7 @@ def memory() -> Iterator[Memory]:
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [("Which car does she drive?", 0), ("What pets live there?", 1), ("illness of the child", 2), ("money owed to the bank", 3)],
+    [("purple vans", 0), ("canine", 1), ("infant with a cold", 2), ("money owed to the bank", 3), ("our shoreline getaway", 4)],
 )
 def test_meaning_finds_what_shares_no_topic_word(memory: Memory, question: str, answer: int) -> None:
     """Words alone find none of these."""
@@ -39,6 +42,51 @@ def test_meaning_finds_what_shares_no_topic_word(memory: Memory, question: str, 
     with Memory.open("ram:", user="ana", embedder="none") as words_only:
         words_only.add(NOTES)
         assert not words_only.search(question).hits
+
+
+def test_score_is_the_weighted_sum_of_its_signals(memory: Memory) -> None:
+    """``hit.signals`` explains the order in full."""
+    memory.add([{"content": text, "name": name} for text in NOTES for name in ("Mara", "Tom")], session="s")
+    memory.add(NOTES[:3])
+    for hit in memory.search("When did Tom buy the automobile? Is his kid sick?").hits:
+        assert hit.signals.keys() == WEIGHTS.keys()
+        assert hit.score == pytest.approx(sum(WEIGHTS[name] * value for name, value in hit.signals.items()), abs=1e-4)
+
+
+DEVELOPER = """Postgres 16 with pgvector, dumped nightly
+ship on Tuesdays, never on Friday afternoon
+pnpm, not npm, in this monorepo
+Redis keeps hot objects for ten minutes
+PRs need two approvals
+images are resized by a Lambda
+money is integer cents
+Sentry collects exceptions of the backend
+rate limit is 100 requests a minute per key
+timestamps are UTC everywhere
+the staging cluster is wiped on Sunday night
+branches are named feature/TICKET-name
+CSV exports have 50,000 lines at most
+standup is at 9:30, fifteen minutes at most
+the mobile client is written in Kotlin
+PDFs are rendered by Chromium""".splitlines()
+
+
+@pytest.mark.parametrize("embedder", ["local", "none"])
+@pytest.mark.parametrize("others", [[], DEVELOPER])
+def test_related_words_find_what_is_meant(embedder: str, others: list[str]) -> None:
+    """Who asks about the login means sessions; a question about something else finds nothing, and nothing is answered."""
+    note = "sessions are JWT, 15-min expiry"
+    with Memory.open("ram:", user="ana", embedder=embedder) as memory:
+        memory.add([*others[:8], note, *others[8:]])
+        assert memory.search("how does login work").hits[0].text == note
+        assert memory.search("what is the capital of mongolia").hits == ()
+        assert memory.answer("how does login work").abstained
+
+
+def test_related_word_counts_less_than_the_word_itself(memory: Memory) -> None:
+    """A note with the word of the question comes before one with a related word."""
+    memory.add(["the doctor is called Weber", "the physician is called Schmidt", "the clinic is called Seeblick"])
+    assert memory.search("physician").hits[0].text == "the physician is called Schmidt"
 
 
 @pytest.mark.parametrize("question", ["quantum chromodynamics", "zqxjwv", "mitochondria", "下周一", "?!"])
@@ -73,6 +121,68 @@ def test_day_and_speaker_are_found_as_words(memory: Memory) -> None:
     memory.add({"content": "We met at the harbour.", "name": "Tom", "at": "2024-05-02T10:00:00Z"})
     assert memory.search("17 March 2024").hits[0].text == "We met at the station."
     assert memory.search("Tom").hits[0].text == "We met at the harbour."
+
+
+def test_notes_do_not_lose_to_turns(memory: Memory) -> None:
+    """In a store of half notes, half turns a note that fits best is first: outside any session it stands for itself."""
+    things = ("tulips", "anchor", "violin", "barley", "compass", "lantern")
+    talk = [line for thing in things for line in (f"Did you see the {thing} of the museum?", f"Yes, that {thing} was huge.")]
+    for number, text in enumerate(talk):
+        memory.add({"content": text, "name": ("Mara", "Tom")[number % 2]}, session=f"s{number // 4}")
+    notes = [f"the {thing} is kept in box {number}" for number, thing in enumerate(things)]
+    memory.add(notes)
+    for note, thing in zip(notes, things, strict=True):
+        assert memory.search(f"which box is the {thing} kept in").hits[0].text == note
+        assert thing in memory.search(f"was the {thing} huge").hits[0].text
+        assert memory.search(f"was the {thing} huge").hits[0].kind == "turn"
+
+
+def test_answer_stands_two_turns_behind_its_question(memory: Memory) -> None:
+    """What the two turns before say counts for a turn; the turn behind a question may answer it."""
+    turns = ["What about the spare key, Tom?", "Hm, let me think for a moment.", "Under the third flower pot.", "Good to know."]
+    memory.add([{"content": text, "name": ("Mara", "Tom")[n % 2]} for n, text in enumerate(turns)], session="monday")
+    found = {hit.text: hit.signals for hit in memory.search("spare key").hits}
+    assert set(found) == set(turns[:3])
+    assert found[turns[0]]["first"] == 1 and found[turns[1]]["first"] == 0
+    assert found[turns[1]]["before"] > 0 and found[turns[1]]["answers"] == pytest.approx(1)
+    assert found[turns[2]]["before"] == 0 and found[turns[2]]["before2"] > 0
+
+
+def test_opening_follows_what_was_said_since(memory: Memory) -> None:
+    """A session of one turn has no opening; a second turn makes the first one its opening."""
+    memory.add(["The cellar is damp."], session="one")
+    assert memory.search("cellar").hits[0].signals["first"] == 0
+    memory.add(["It needs a new pump."], session="one")
+    assert {hit.text: hit.signals["first"] for hit in memory.search("cellar").hits} == {
+        "The cellar is damp.": 1.0,
+        "It needs a new pump.": 0.0,
+    }
+
+
+def test_names_are_taken_out_of_the_words(memory: Memory) -> None:
+    """Another one's turn that only calls the person by name does not come before the person's own."""
+    memory.add({"content": "Tom, Tom, Tom! Where is your boat, Tom?", "name": "Mara"}, session="s")
+    memory.add({"content": "My boat lies in the harbour.", "name": "Tom"}, session="s")
+    assert memory.search("Where is Tom's boat?").hits[0].text == "My boat lies in the harbour."
+
+
+@given(
+    sessions=st.lists(st.integers(0, 2), min_size=1, max_size=12),
+    question=st.lists(st.sampled_from(["apple", "pear", "plum", "when", "?"]), min_size=1, max_size=4).map(" ".join),
+    said=st.lists(st.sampled_from(["apple pear", "plum?", "pear yesterday", "nothing at all"]), min_size=12, max_size=12),
+)
+@settings(max_examples=40)
+def test_every_score_is_explained_and_in_order(sessions: list[int], question: str, said: list[str]) -> None:
+    """Whatever is asked of whatever was said: each hit once, best first, the score the weighted sum of bounded signals."""
+    with Memory.open("ram:", user="ana") as memory:
+        for session, text in zip(sessions, said, strict=False):
+            memory.add(text, session=f"s{session}" if session else "")
+        hits = memory.search(question).hits
+    assert len({hit.id for hit in hits}) == len(hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert all(-0.01 <= value <= 1.01 for name, value in hit.signals.items() if not name.startswith("before"))
+        assert hit.score == pytest.approx(sum(WEIGHTS[name] * value for name, value in hit.signals.items()), abs=1e-4)
 
 
 def test_filter_decides_before_ranking(memory: Memory) -> None:

@@ -249,7 +249,11 @@ def test_name_that_no_memory_holds_is_not_answered_from_another_one() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["walk walks walked walking", "plan plans planned planning", "city cities", "like likes liked", "box boxes", "quick quickly"],
+    [
+        *("walk walks walked walking", "plan plans planned planning", "city cities", "like likes liked", "box boxes"),
+        *("quick quickly", "go goes went gone going", "write writes wrote written writing", "child children", "person people"),
+        *("educate educated education", "decorate decoration decorating", "connect connection", "discuss discussion"),
+    ],
 )
 def test_forms_of_an_english_word_meet(words: str) -> None:
     """What was said as a verb is found by its noun."""
@@ -258,6 +262,22 @@ def test_forms_of_an_english_word_meet(words: str) -> None:
 
 def test_stem_keeps_apart_and_leaves_alone() -> None:
     """Short words, numbers, other scripts; and words that only look alike."""
-    for word in ("is", "gas", "2024", "a1b2", "房租", "müller", "привет", "bus", "glass"):
+    for word in (
+        "is",
+        "gas",
+        "2024",
+        "a1b2",
+        "房租",
+        "müller",
+        "привет",
+        "bus",
+        "glass",
+        "wüste",
+        "fuß",
+        "ion",
+        "lion",
+        "million",
+        "hat",
+    ):
         assert stem(word) == word
     assert len({stem(word) for word in ("sing", "sin", "red", "bed", "class", "king", "kin")}) == 7
