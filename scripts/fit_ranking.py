@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from bench.quality import Tally, turns
 from witnesstree import Memory
 from witnesstree.flow.answer import find_support
+from witnesstree.flow.fetching import Fetching
 from witnesstree.flow.fusion import candidates
-from witnesstree.flow.recall import Fetching
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.citation import MIN_LEAD, least_lead
 from witnesstree.rules.ranking import WEIGHTS

@@ -48,6 +48,10 @@ GOOD: list[tuple[str, str]] = [
     ("verify-receipt|{tmp}/rent.proof|--key|{key}", "The rent is 865 euros"),
     ("checkpoint", "— witnesstree/"),
     ("repair", "nothing is left to repair"),
+    ("reindex", "all are of local-1 now"),
+    ("eval|{tmp}/questions.jsonl", "recall@1   100.0%"),
+    ("alias|my sister|Ana", "added "),
+    ("alias|my sister|Ana|--agent|planner", "held "),
     ("export|--output|{tmp}/e.jsonl", "4 versions written to {tmp}/e.jsonl"),
     ("import|{tmp}/chat.jsonl", "1 added, 0 already there"),
     ("backup|{tmp}/new.backup", "backup written to {tmp}/new.backup"),
@@ -109,6 +113,9 @@ BAD: list[tuple[str, int, str]] = [
     ("verify-receipt|{tmp}/missing|--key|{key}", 2, "can't be read"),
     ("checkpoint|--store|{tmp}/nothing.db", 4, "there is no store"),
     ("repair|--store|{tmp}/nothing.db", 4, "there is no store"),
+    ("reindex|--embedder|nobody", 2, "there is no embedder"),
+    ("eval|{tmp}/missing.jsonl", 2, "can't be read"),
+    ("alias|the|Ana", 2, "alias holds no word"),
     ("export|--output|{tmp}/chat.jsonl", 2, "exists already"),
     ("import|{tmp}/missing.jsonl", 2, "can't be read"),
     ("import|-|-", 2, "can be read once only"),
@@ -339,7 +346,8 @@ def test_abstention_is_an_answer_and_no_error(filled: Wtree):
     assert filled.here("ask", "Who vaccinated the spaniel?", "--json").json["abstained"] is True
 
 
-NO_USER = ("init", "audit", "verify-receipt", "checkpoint", "repair", "backup", "restore", "fork", "doctor", "demo", "completion")
+NO_USER = ("init", "audit", "verify-receipt", "checkpoint", "repair", "reindex", "backup", "restore", "fork", "doctor", "demo")
+NO_USER += ("completion",)
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "keys"])

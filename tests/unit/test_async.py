@@ -78,6 +78,7 @@ async def read_and_write(memory: Used) -> None:
     assert (await memory.update(rent, "The rent is 900 euros.", expected_version=1)).version == 2
     assert (await memory.retract(rent, expected_version=2)).what == "retracted"
     assert len(await memory.history(rent)) == 3
+    assert (await memory.alias("the landlord", "Ana")).what == "added"
     proof = await memory.prove(tea)
     assert proof.startswith("c2sp.org/tlog-proof@v1")
     assert (await memory.checkpoint()).startswith(memory.verifier_key.partition("+")[0])

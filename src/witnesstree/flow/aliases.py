@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from witnesstree.errors import InputError
-from witnesstree.flow.recall import Fetching
+from witnesstree.flow.fetching import Fetching
 from witnesstree.flow.view import View
 from witnesstree.rules.alias import Alias, parse_alias
 from witnesstree.types.record import Record
@@ -23,7 +23,7 @@ def confirmed_aliases(view: View, fetching: Fetching) -> list[Alias]:
     """
     facts = view.aliases()[:MAX_ALIASES]
     found = []
-    for record in fetching.records(facts) if facts else ():
+    for record in fetching.unfiltered(facts) if facts else ():
         if record is not None and is_confirmed(record):
             try:
                 found.append(parse_alias(record.text))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from witnesstree.flow.aliases import confirmed_aliases
+from witnesstree.flow.fetching import Fetching
 from witnesstree.flow.fusion import Scored
-from witnesstree.flow.recall import Fetching, Question, integrity_of, make_trace, ranked, visible_to
+from witnesstree.flow.recall import Question, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.flow.view import View
+from witnesstree.rules.alias import replaced
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.citation import Asked, Quote, best_quote, least_lead, read_question
 from witnesstree.types.instant import to_iso
@@ -91,7 +94,9 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
         fetching = Fetching(reading, view, question.where)
-        found = find_support(store, view, question, fetching)
+        versions = replaced(question.query, confirmed_aliases(view, fetching))
+        supports = [find_support(store, view, replace(question, query=version), fetching) for version in versions]
+        found = max((one for one in supports if one is not None), key=lambda one: (one.is_enough, one.coverage), default=None)
         size, withheld = reading.trusted.size, fetching.withheld
     integrity = integrity_of(store, withheld)
     if found is None or not found.is_enough:

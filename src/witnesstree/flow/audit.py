@@ -8,7 +8,8 @@ from operator import attrgetter
 
 from witnesstree.errors import IntegrityError
 from witnesstree.flow.examine import Progress, Tally, examine, guarded, rows_again
-from witnesstree.flow.recall import current_version, fetch_record, parse_id
+from witnesstree.flow.fetching import fetch_record
+from witnesstree.flow.recall import current_version, parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.checkpoint import origin_of, verifier_key

@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Any
 
 from witnesstree.errors import Error, InputError, PackError, SealError
+from witnesstree.flow.fetching import fetch_record
 from witnesstree.flow.ingest import Arrival, add, known_message, mark_of
 from witnesstree.flow.items import FORMAT_KEY, chunked, is_export, line_of, parse_item, parsed_or_none
-from witnesstree.flow.recall import fetch_record
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from witnesstree.anchors.state import PendingErasure, StateFolder
 from witnesstree.errors import Error, InputError, NotFoundError, StoreError
 from witnesstree.flow.audit import system_record
+from witnesstree.flow.fetching import fetch_record
 from witnesstree.flow.ingest import mark_of
-from witnesstree.flow.recall import fetch_record, parse_id
+from witnesstree.flow.recall import parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from witnesstree.errors import ConflictError, InputError, NotFoundError
-from witnesstree.flow.recall import fetch_row, parse_id
+from witnesstree.flow.fetching import fetch_row
+from witnesstree.flow.recall import parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -17,11 +17,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from numpy.typing import NDArray
 
 from witnesstree.errors import InputError, NotFoundError, SealError
+from witnesstree.flow.aliases import confirmed_aliases
+from witnesstree.flow.fetching import Fetching, fetch_record
 from witnesstree.flow.fusion import Scored, rank
-from witnesstree.flow.verified import Reading, VerifiedStore
+from witnesstree.flow.verified import VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.encoding import commit_to
 from witnesstree.proof.mac import hmac_sha256
+from witnesstree.rules.alias import expand
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
 from witnesstree.rules.fence import fence, inert
@@ -29,10 +32,8 @@ from witnesstree.rules.policy import Filter, Where, is_match, version_as_of
 from witnesstree.types.facts import RowFacts
 from witnesstree.types.limits import MAX_BUDGET_TOKENS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, MAX_RESULTS
 from witnesstree.types.principal import Principal
-from witnesstree.types.record import Record, SealedRecord
 from witnesstree.types.result import Hit, Memo, Page, SearchResult, memo_fields
 from witnesstree.types.trust import Authority, Status, Trust
-from witnesstree.types.wire import decode
 
 TRACE_FORMAT = b"\x01"
 FIRST_SORTED = 64
@@ -105,77 +106,6 @@ def check_budget(value: object) -> int | None:
     return value
 
 
-def fetch_record(reading: Reading, view: View, facts: RowFacts) -> Record:
-    """Return the full record of a row of the view; see ``fetch_row``."""
-    return decode(fetch_row(reading, view, facts).content)
-
-
-def fetch_row(reading: Reading, view: View, facts: RowFacts) -> SealedRecord:
-    """Return a row of the view, fetched again and checked against the seal that the view expects.
-
-    Raises:
-        SealError: it is altered, replaced by another genuine row, or gone (edits edit-I1 to edit-I3).
-    """
-    row = next(iter(reading.snapshot.rows([facts.seq])), None)
-    if row is None:
-        raise _missing(facts)
-    return view.sealer.verify(row, facts.seal)
-
-
-def _missing(facts: RowFacts) -> SealError:
-    return SealError(
-        f"memory {facts.id.hex()} is missing from the store (row {facts.seq}); run 'wtree audit'",
-        reason="row_missing",
-        seq=facts.seq,
-        id=facts.id.hex(),
-    )
-
-
-class Fetching:
-    """Fetches the full records behind rows of a view; in quarantine mode it counts those it withholds instead of raising."""
-
-    def __init__(self, reading: Reading, view: View, where: Where | None) -> None:
-        """Begin one read."""
-        self.withheld = view.withheld
-        self._reading = reading
-        self._view = view
-        self._where = where
-
-    def record(self, facts: RowFacts) -> Record | None:
-        """Return a row's record; see ``records``."""
-        return self.records([facts])[0]
-
-    def records(self, wanted: Sequence[RowFacts]) -> list[Record | None]:
-        """Return the record of each row, or None if it is withheld or ``where`` does not want it.
-
-        Raises:
-            SealError: one does not verify, and this store is not in quarantine mode.
-        """
-        rows = {row.seq: row for row in self._reading.snapshot.rows([facts.seq for facts in wanted])}
-        return [None if content is None else self._decoded(content) for content in self._checked(rows, wanted)]
-
-    def _checked(self, rows: Mapping[int, SealedRecord], wanted: Sequence[RowFacts]) -> list[bytes | None]:
-        """Return the content of each row if its seal is the one that the view expects."""
-        verify = self._view.sealer.verify
-        found: list[bytes | None] = []
-        for facts in wanted:
-            row = rows.get(facts.seq)
-            try:
-                if row is None:
-                    raise _missing(facts)
-                found.append(verify(row, facts.seal).content)
-            except SealError:
-                if not self._reading.store.quarantine:
-                    raise
-                self.withheld += 1
-                found.append(None)
-        return found
-
-    def _decoded(self, content: bytes) -> Record | None:
-        record = decode(content)
-        return record if self._where is None or self._where(memo_fields(record)) else None
-
-
 def select(view: View, wanted: Filter, after: int = -1) -> Iterator[RowFacts]:
     """Yield the versions of memories that a filter asks for, in the order in which the memories first came in.
 
@@ -222,10 +152,10 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
     Raises:
         IntegrityError: the caller's memory, the head or the schema is not what was written.
     """
-    asking = Asking.of(question.query, MAX_QUERY_TERMS)
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
         fetching = Fetching(reading, view, question.where)
+        asking = Asking.of(expand(question.query, confirmed_aliases(view, fetching)), MAX_QUERY_TERMS)
         hits: list[Hit] = []
         found = ranked(store, view, asking, question.filter) if asking.terms else iter(())
         while best := list(islice(found, question.k - len(hits))):
