@@ -122,6 +122,4 @@ def filled(wtree: Wtree) -> Wtree:
     (wtree.folder / "chat.jsonl").write_text('{"role": "user", "content": "A new line."}\n', encoding="utf-8")
     asked = '{"question": "How much is the rent?", "texts": ["rent is 865"]}\n'
     (wtree.folder / "questions.jsonl").write_text(asked, encoding="utf-8")
-        '{"question": "How much is the rent?", "texts": ["rent is 865"]}\n', encoding="utf-8"
-    )
     return wtree
