@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from witnesstree.flow.meaning import Meaning
 from witnesstree.flow.recall import Fetching, Question, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.rules.asking import Asking
@@ -28,16 +29,17 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
     if not asked.topics:
         return Answer("", (), True, "the question names nothing to look for")
     best: tuple[tuple[float, int], Record, Quote] | None = None
+    asking = Asking.of(question.query, MAX_QUERY_TERMS)
+    meaning = Meaning(store, question.principal.partition, asking)
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
         weight = view.words.weight_of(visible_to(view, question.filter))
         known = view.words.vocabulary.__contains__
         fetching = Fetching(reading, view, question.where)
-        asking = Asking.of(question.query, MAX_QUERY_TERMS)
         people = view.columns.people()
         asked = asked.about(people.keys())
         speakers = {people[name] for name in asked.people}
-        for scored in islice(ranked(store, view, asking, question.filter), CONSIDERED):
+        for scored in islice(ranked(meaning, view, asking, question.filter), CONSIDERED):
             if len(speakers) == 1 and view.columns.speakers.find(scored.facts.name) not in speakers:
                 continue  # what another one says of himself is no answer about the one who is asked for
             record = fetching.record(scored.facts)
@@ -49,7 +51,7 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         size, withheld = reading.trusted.size, fetching.withheld
     integrity = integrity_of(store, withheld)
     if best is None:
-        return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld)
+        return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld, notes=meaning.notes)
     _, source, quote = best
     citation = Citation(
         id=source.id.hex(),
@@ -66,4 +68,4 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         trust=name_of(source.trust),
     )
     trace = make_trace(store, question, size, [citation.id])
-    return Answer(quote.text, (citation,), False, "supported", trace, integrity, withheld)
+    return Answer(quote.text, (citation,), False, "supported", trace, integrity, withheld, meaning.notes)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from witnesstree.flow.view import View
-from witnesstree.providers.base import Embedder
+from witnesstree.providers.base import QueryEmbedder
 from witnesstree.rules import ranking
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.terms import ASKS, TELLS_TIME
@@ -54,7 +54,7 @@ class _Own:
         return base
 
 
-def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Scored]:
+def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: QueryEmbedder | None) -> Iterator[Scored]:
     """Yield relevant memories, best first; nothing if nothing is relevant.
 
     Args:
@@ -75,7 +75,7 @@ def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embed
         yield from _in_context(view, asking, visible, own, later[start : start + ranking.CANDIDATES], follow=False)
 
 
-def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> _Own:
+def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: QueryEmbedder | None) -> _Own:
     people = view.columns.people()
     named = {code for term, code in people.items() if term in asking.terms}
     names = {term for term in asking.terms if term in people}
