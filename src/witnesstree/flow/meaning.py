@@ -65,7 +65,7 @@ def embed_new(
             for place, vector in zip(part, store.vectors_of([texts[place] for place in part]), strict=True):
                 vectors[place] = vector
     except ProviderError as error:
-        return Embedded(vectors, (f"kept without vectors, found by words only: {error}",))
+        return Embedded(vectors, (f"kept without vectors, found by words only until reindexed: {error}",))
     return Embedded(vectors)
 
 
