@@ -32,6 +32,7 @@ from witnesstree import Memory
 from witnesstree.flow.answer import find_support
 from witnesstree.flow.fetching import Fetching
 from witnesstree.flow.fusion import candidates
+from witnesstree.flow.meaning import Meaning
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.citation import MIN_LEAD, least_lead
 from witnesstree.rules.ranking import WEIGHTS
@@ -107,7 +108,8 @@ def tried_on(sample: dict[str, Any], fold: int, embedder: str) -> Iterator[Tried
             for asked in sample["qa"]:
                 question = memory._question(asked["question"], user=None, agent=None, k=1, **PLAIN)
                 view = reading.view(question.principal.partition)
-                found = find_support(memory._store, view, question, Fetching(reading, view, None))
+                meaning = Meaning.of_text(memory._store, question.principal.partition, question.query)
+                found = find_support(meaning, view, question, Fetching(reading, view, None))
                 margin = -math.inf if found is None else found.lead - least_lead(found.coverage) + MIN_LEAD
                 yield Tried(embedder, fold, asked["category"] != 5, margin)
 

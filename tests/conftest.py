@@ -12,6 +12,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keys, anchors and caches of this test only."""
     folder = tmp_path / "home"
     monkeypatch.setenv("WITNESSTREE_HOME", str(folder))
-    for name in ("WITNESSTREE_KEY", "WITNESSTREE_USER", "WITNESSTREE_STORE"):
+    ours = ("KEY", "USER", "STORE", "EMBEDDER", "EMBEDDER_KEY", "EMBEDDER_FLOOR")
+    for name in (*(f"WITNESSTREE_{word}" for word in ours), "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     return folder

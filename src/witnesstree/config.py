@@ -14,6 +14,10 @@ KEY_VARIABLE = "WITNESSTREE_KEY"
 USER_VARIABLE = "WITNESSTREE_USER"
 STORE_VARIABLE = "WITNESSTREE_STORE"
 EMBEDDER_VARIABLE = "WITNESSTREE_EMBEDDER"
+EMBEDDER_KEY_VARIABLE = "WITNESSTREE_EMBEDDER_KEY"
+EMBEDDER_FLOOR_VARIABLE = "WITNESSTREE_EMBEDDER_FLOOR"
+OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
+OPENAI_BASE_VARIABLE = "OPENAI_BASE_URL"
 DEBUG_VARIABLE = "WITNESSTREE_DEBUG"
 
 
@@ -36,6 +40,10 @@ def read_settings() -> Settings:
         user=env.get(USER_VARIABLE, ""),
         store=env.get(STORE_VARIABLE, ""),
         embedder=env.get(EMBEDDER_VARIABLE) or "local",
+        embedder_key=env.get(EMBEDDER_KEY_VARIABLE, ""),
+        embedder_floor=env.get(EMBEDDER_FLOOR_VARIABLE, ""),
+        openai_key=env.get(OPENAI_KEY_VARIABLE, ""),
+        openai_base=env.get(OPENAI_BASE_VARIABLE, ""),
         debug=env.get(DEBUG_VARIABLE, "") not in ("", "0"),
         no_color=bool(env.get("NO_COLOR")),
     )
@@ -43,5 +51,5 @@ def read_settings() -> Settings:
 
 def child_environment(home: Path) -> dict[str, str]:
     """Return the environment for a child process that works in ``home`` and takes nothing else from this one's settings."""
-    ours = {KEY_VARIABLE, USER_VARIABLE, STORE_VARIABLE, EMBEDDER_VARIABLE, DEBUG_VARIABLE}
+    ours = {value for name, value in globals().items() if name.endswith("_VARIABLE")}
     return {name: value for name, value in os.environ.items() if name not in ours} | {HOME_VARIABLE: str(home)}

@@ -19,7 +19,7 @@ from witnesstree.flow import reindex as reindexing
 from witnesstree.flow.items import split_input
 from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, utc_now
 from witnesstree.flow.verified import Clock, VerifiedStore
-from witnesstree.providers import as_embedder, make_embedder
+from witnesstree.providers import as_embedder
 from witnesstree.providers.base import Embedder
 from witnesstree.rules.alias import check_alias
 from witnesstree.rules.policy import compile_where, parse_filter
@@ -87,8 +87,8 @@ class Memory:
             key: 64 hex digits, a recovery phrase, the path of a key file, or ``keyring``; the home's own key if empty.
             anchor: ``"file"``: the head is remembered in the state folder.
             on_tamper: ``"raise"``, or ``"quarantine"`` to withhold what does not verify and say how much.
-            embedder: what compares by meaning: ``"local"`` (offline), ``"none"`` (words only), or an ``Embedder``; what the
-                environment says, or ``"local"``, if not given.
+            embedder: what compares by meaning: ``"local"`` (offline), ``"none"`` (words only), ``"openai:MODEL"``,
+                ``"http://HOST:PORT/PATH#MODEL"``, or an ``Embedder``; what the environment says, or ``"local"``, if not given.
             clock: gives the present instant (for tests).
             unsafe_no_anchor: go without an anchor; an older copy put back can't be noticed then.
             create: make the store if it does not exist.
@@ -107,7 +107,7 @@ class Memory:
             create=check_flag(create, "create"),
             clock=clock,
             examine=check_flag(examine, "examine"),
-            embedder=make_embedder(settings.embedder) if embedder is None else as_embedder(embedder),
+            embedder=as_embedder(settings.embedder if embedder is None else embedder, settings),
         )
         names = {
             "user": normalise_name(user, "user", required=False),

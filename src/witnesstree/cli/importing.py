@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from witnesstree.cli import terminal
-from witnesstree.cli.verb import Door, Verb, warn_if_behind
+from witnesstree.cli.verb import Door, Verb, warn_if_behind, warn_of
 from witnesstree.errors import InputError
 from witnesstree.flow.exchange import numbered_records
 from witnesstree.flow.items import FileItems, is_export, numbered_items, parse_item
@@ -45,11 +45,15 @@ class _Tally:
     rejected: list[dict[str, object]] = field(default_factory=list)
     rejects: int = 0
     anchor_behind: bool = False
+    without_vector: int = 0
+    notes: tuple[str, ...] = ()
 
     def take(self, result: AddResult) -> None:
         for change in result.changes:
             self.counts[change.what] = self.counts.get(change.what, 0) + 1
         self.anchor_behind = self.anchor_behind or result.anchor_behind
+        self.without_vector += result.without_vector
+        self.notes = tuple(dict.fromkeys([*self.notes, *result.notes]))
 
     def reject(self, file: str, line: int, *, field: str, message: str) -> None:
         self.rejects += 1
@@ -210,6 +214,7 @@ def import_command(door: Door, files: tuple[str, ...], **options: Any) -> int:
 
 def _say_what_was_done(door: Door, tally: _Tally) -> None:
     warn_if_behind(tally)
+    warn_of(tally.notes)
     for problem in tally.rejected[:SHOWN_PROBLEMS]:
         terminal.warn(terminal.one_line(f"{problem['file']}:{problem['line']}: {problem['message']}"))
     if tally.rejects > SHOWN_PROBLEMS:
@@ -218,4 +223,6 @@ def _say_what_was_done(door: Door, tally: _Tally) -> None:
     words = [f"{plain['added']} added", f"{plain['duplicate']} already there"]
     words += [f"{plain[what]} {word}" for what, word in (("held", "held"), ("erased_before", "erased before")) if plain[what]]
     words += [f"{tally.rejects} rejected"] if tally.rejects else []
-    door.tell(plain | {"rejected": tally.rejected}, [", ".join(words)])
+    words += [f"{tally.without_vector} without a vector"] if tally.without_vector else []
+    more = {"without_vector": tally.without_vector, "notes": list(tally.notes)}
+    door.tell(plain | {"rejected": tally.rejected} | more, [", ".join(words)])

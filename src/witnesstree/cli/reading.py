@@ -9,7 +9,7 @@ import click
 
 from witnesstree.cli import terminal
 from witnesstree.cli.terminal import indented, memo_lines, when, who_said, withheld_lines
-from witnesstree.cli.verb import QUARANTINE, Door, Verb, completes, parse_option
+from witnesstree.cli.verb import QUARANTINE, Door, Verb, completes, parse_option, warn_of
 from witnesstree.errors import InputError
 from witnesstree.types.trust import MEMORY_KINDS, Authority, Trust, name_of
 
@@ -71,6 +71,7 @@ def search_command(
         result = memory.search(query, kinds=kinds or None, where=filters, **rest)
         context = result.context() if as_context else None
         plain = result.to_dict() | ({} if context is None else {"context": context})
+    warn_of(result.notes)
     if context is not None:
         door.tell(plain, [context])
         return
@@ -88,6 +89,7 @@ def ask_command(door: Door, question: str, *, kinds: tuple[str, ...], where: str
     with door.open(quarantine=quarantine) as memory:
         answer = memory.answer(question, kinds=kinds or None, where=filters, **rest).to_dict()
         lines = [*answer_lines(answer), *withheld_lines(answer["withheld"])]
+    warn_of(answer["notes"])
     door.tell(answer, lines)
 
 

@@ -208,6 +208,12 @@ def warn_if_behind(result: Written) -> None:
         terminal.warn("wtree: warning: it is done, but the anchor could not be written; run 'wtree doctor'")
 
 
+def warn_of(notes: Iterable[str]) -> None:
+    """Say in one line each what could not be done."""
+    for note in notes:
+        terminal.warn(terminal.one_line(f"wtree: warning: {note}"))
+
+
 def read_stdin() -> str:
     """Return what comes in at standard input.
 

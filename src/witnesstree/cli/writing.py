@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, completes, parse_option, read_stdin, warn_if_behind
+from witnesstree.cli.verb import EXPECTED_VERSION, Door, Verb, completes, parse_option, read_stdin, warn_if_behind, warn_of
 from witnesstree.rules.alias import check_alias
 from witnesstree.types.message import ROLES, Message, check_message
 from witnesstree.types.result import Change
@@ -55,6 +55,7 @@ def add_command(
     with door.open_or_make() as memory:
         result = memory.add(message, agent=agent, scope=scope, hold=hold)
     warn_if_behind(result)
+    warn_of(result.notes)
     door.tell(result.to_dict(), [_sentence(change) for change in result.changes])
 
 
@@ -72,6 +73,7 @@ def alias_command(door: Door, alias: str, name: str, *, agent: str | None, hold:
 
 def _tell(door: Door, change: Change) -> None:
     warn_if_behind(change)
+    warn_of(change.notes)
     door.tell(change.to_dict(), [_sentence(change)])
 
 

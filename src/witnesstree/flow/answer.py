@@ -9,6 +9,7 @@ from itertools import islice
 from witnesstree.flow.aliases import confirmed_aliases
 from witnesstree.flow.fetching import Fetching
 from witnesstree.flow.fusion import Scored
+from witnesstree.flow.meaning import Meaning
 from witnesstree.flow.recall import Question, integrity_of, make_trace, ranked, visible_to
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.flow.view import View
@@ -66,13 +67,13 @@ class Support:
         return self.lead >= least_lead(self.coverage)
 
 
-def find_support(store: VerifiedStore, view: View, question: Question, fetching: Fetching) -> Support | None:
+def find_support(meaning: Meaning, view: View, question: Question, fetching: Fetching) -> Support | None:
     """Return the quote that supports an answer best: most of the question, then the stronger authority; None if none does."""
     asked = read_question(question.query).about(view.columns.people().keys())
     weight = view.words.weight_of(visible_to(view, question.filter))
     lead, left = _Lead(view, asked), QUOTED
     best: tuple[tuple[float, int], Record, Quote] | None = None
-    for scored in islice(ranked(store, view, Asking.of(question.query, MAX_QUERY_TERMS), question.filter), CONSIDERED):
+    for scored in islice(ranked(meaning, view, Asking.of(question.query, MAX_QUERY_TERMS), question.filter), CONSIDERED):
         record = fetching.record(scored.facts) if lead.takes(scored) and left else None
         if record is None:
             continue
@@ -91,16 +92,21 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
     """
     if not read_question(question.query).topics:
         return Answer("", (), True, "the question names nothing to look for")
+    partition = question.principal.partition
+    with store.reading() as reading:
+        view = reading.view(partition)
+        versions = replaced(question.query, confirmed_aliases(view, Fetching(reading, view, None)))
+    meanings = {version: Meaning.of_text(store, partition, version) for version in versions}
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
         fetching = Fetching(reading, view, question.where)
-        versions = replaced(question.query, confirmed_aliases(view, fetching))
-        supports = [find_support(store, view, replace(question, query=version), fetching) for version in versions]
+        supports = [find_support(m, view, replace(question, query=version), fetching) for version, m in meanings.items()]
         found = max((one for one in supports if one is not None), key=lambda one: (one.is_enough, one.coverage), default=None)
         size, withheld = reading.trusted.size, fetching.withheld
     integrity = integrity_of(store, withheld)
+    notes = tuple(dict.fromkeys(note for meaning in meanings.values() for note in meaning.notes))
     if found is None or not found.is_enough:
-        return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld)
+        return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld, notes=notes)
     source, quote = found.source, found.quote
     citation = Citation(
         id=source.id.hex(),
@@ -117,4 +123,4 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         trust=name_of(source.trust),
     )
     trace = make_trace(store, question, size, [citation.id])
-    return Answer(quote.text, (citation,), False, "supported", trace, integrity, withheld)
+    return Answer(quote.text, (citation,), False, "supported", trace, integrity, withheld, notes)

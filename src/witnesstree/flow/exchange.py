@@ -7,13 +7,14 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from witnesstree.errors import Error, InputError, PackError, SealError
 from witnesstree.flow.fetching import fetch_record
 from witnesstree.flow.ingest import Arrival, add, known_message, mark_of
 from witnesstree.flow.items import FORMAT_KEY, chunked, is_export, line_of, parse_item, parsed_or_none
+from witnesstree.flow.meaning import embed_new
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.flow.view import View
@@ -110,11 +111,15 @@ class _Total:
     changes: list[Change] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     is_behind: bool = False
+    without_vector: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
 
     def take(self, part: AddResult) -> None:
         self.changes += part.changes
         self.rejected += part.rejected
         self.is_behind = self.is_behind or part.anchor_behind
+        self.without_vector += part.without_vector
+        self.notes |= dict.fromkeys(part.notes)
 
     def result(self) -> AddResult:
         return AddResult(
@@ -122,6 +127,8 @@ class _Total:
             changes=tuple(self.changes),
             rejected=tuple(sorted(self.rejected, key=lambda bad: bad.index)),
             anchor_behind=self.is_behind,
+            without_vector=self.without_vector,
+            notes=tuple(self.notes),
         )
 
 
@@ -200,8 +207,7 @@ def _import_export(
     done = 0
     for chains, size in _whole_chains(items, survey):
         if chains:
-            made, written = store.write(_chain_writer(store, chains, arrival, origin=origin, is_ours=is_ours, marks=marks))
-            total.take(AddResult(changes=tuple(made), anchor_behind=written.anchor_behind))
+            total.take(_import_chains(store, chains, arrival, origin=origin, is_ours=is_ours, marks=marks))
         done += size
         if progress is not None:
             progress(done)
@@ -270,7 +276,7 @@ def _is_signed_by_us(store: VerifiedStore, survey: _Survey, origin: str) -> bool
     return text == f"{FORMAT_KEY}\n{origin}\nsha256 {survey.whole.hexdigest()}\n"
 
 
-def _chain_writer(
+def _import_chains(
     store: VerifiedStore,
     chains: dict[bytes, list[Record]],
     arrival: Arrival,
@@ -278,18 +284,31 @@ def _chain_writer(
     origin: str,
     is_ours: bool,
     marks: set[bytes],
-) -> Callable[[Transaction, Reading], list[Change]]:
+) -> AddResult:
+    """Write memories with all their versions in one transaction."""
     ordered = {old: sorted(versions, key=lambda record: record.version) for old, versions in chains.items()}
     new_ids = {old: _imported_id(store, arrival, origin, old, is_ours=is_ours) for old in chains}
+    olds = [old for old, versions in ordered.items() for _ in versions]
+
+    def is_known(view: View, place: int) -> bool:
+        old = olds[place]
+        return _known_chain(view, old, new_ids[old], ordered[old][0], is_ours=is_ours) is not None
+
+    texts = [record.text for versions in ordered.values() for record in versions]
+    embedded = embed_new(store, arrival.principal.partition, texts, is_known)
+    without = 0
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
+        nonlocal without
+        without = 0
         view = reading.view(arrival.principal.partition)
-        store.embedder_for(view)
+        store.refuse_vectors(view, embedded.vectors)
         owner = store.owner_key(arrival.principal.partition)
         erased = view.marks | marks
         changes = []
-        vectors = {old: store.vectors_of([record.text for record in versions]) for old, versions in ordered.items()}
+        vectors = iter(embedded.vectors)
         for old, versions in ordered.items():
+            theirs = list(islice(vectors, len(versions)))
             known = _known_chain(view, old, new_ids[old], versions[0], is_ours=is_ours)
             if known is not None:
                 changes.append(known)
@@ -299,17 +318,19 @@ def _chain_writer(
                 changes.append(Change("", 0, "erased_before"))
                 continue
             before = None
-            for number, (record, vector) in enumerate(zip(versions, vectors[old], strict=True), 1):
+            for number, (record, vector) in enumerate(zip(versions, theirs, strict=True), 1):
                 made = _adopted(record, arrival, new_ids, is_ours=is_ours, at=transaction.at)
                 made = made.with_changes(version=number, origin=f"{origin}:{old.hex()}")
                 if not is_ours:
                     made = made.with_changes(fingerprint=_origin_print(origin, old))
                 transaction.put(owner, made, before=before, vector=vector)
+                without += not vector
                 before = encode(made)
             changes.append(Change(new_ids[old].hex(), len(versions), "added"))
         return changes
 
-    return build
+    made, written = store.write(build)
+    return AddResult(changes=tuple(made), anchor_behind=written.anchor_behind, **embedded.lost(without))
 
 
 def _imported_id(store: VerifiedStore, arrival: Arrival, origin: str, old: bytes, *, is_ours: bool) -> bytes:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from witnesstree.flow.columns import Talk
 from witnesstree.flow.view import View
 from witnesstree.flow.words import Share
-from witnesstree.providers.base import Embedder
+from witnesstree.providers.base import QueryEmbedder
 from witnesstree.rules import ranking
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.terms import ASKS, ASKS_WITHIN, TELLS_TIME
@@ -90,7 +90,7 @@ class _Own:
     speaker: int
 
 
-def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Scored]:
+def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: QueryEmbedder | None) -> Iterator[Scored]:
     """Yield relevant memories, best first; nothing if nothing is relevant.
 
     Args:
@@ -112,7 +112,7 @@ def rank(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embed
             yield from (Scored(view.facts(document), score, row) for document, score, row in found)
 
 
-def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> Iterator[Signals]:
+def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: QueryEmbedder | None) -> Iterator[Signals]:
     """Yield relevant memories with their signals, a few hundred at a time, the most promising ones first; see ``rank``."""
     own = _own_signals(view, asking, visible, embedder)
     found = np.flatnonzero(own.relevant)
@@ -128,7 +128,7 @@ def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder:
         yield _in_context(view, asking, visible, own, later[start : start + ranking.CANDIDATES])
 
 
-def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: Embedder | None) -> _Own:
+def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedder: QueryEmbedder | None) -> _Own:
     people = view.columns.people()
     names = {term for term in asking.terms if term in people}
     topics = {term for term in asking.topics if term not in names}

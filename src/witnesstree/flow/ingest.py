@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from witnesstree.errors import ConflictError, InputError, NotFoundError
 from witnesstree.flow.fetching import fetch_row
+from witnesstree.flow.meaning import embed_new
 from witnesstree.flow.recall import parse_id
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Reading, VerifiedStore
@@ -68,24 +69,32 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
         raise InputError(f"more than {MAX_BATCH_BYTES} bytes of text in one call; send it in parts", field="messages")
     if not good:
         return AddResult(rejected=tuple(rejected))
-    vectors = store.vectors_of([message.text for _, message in good])
+    prints = [fingerprint_of(arrival, message) for _, message in good]
+
+    def is_known(view: View, place: int) -> bool:
+        return known_message(view, prints[place], is_replay=_is_replay(good[place][1])) is not None
+
+    embedded = embed_new(store, arrival.principal.partition, [message.text for _, message in good], is_known)
+    without = 0
 
     def build(transaction: Transaction, reading: Reading) -> list[Change]:
+        nonlocal without
+        without = 0
         view = reading.view(arrival.principal.partition)
-        store.embedder_for(view)
+        store.refuse_vectors(view, embedded.vectors)
         owner = store.owner_key(arrival.principal.partition)
         erased = view.marks if not marks else view.marks | marks
         seen: dict[bytes, Change] = {}
         changes = []
-        for (index, message), vector in zip(good, vectors, strict=True):
-            fingerprint = fingerprint_of(arrival, message)
-            is_replay = message.said_at is not None or bool(message.id)
+        for (index, message), fingerprint, vector in zip(good, prints, embedded.vectors, strict=True):
+            is_replay = _is_replay(message)
             change = seen.get(fingerprint) or known_message(view, fingerprint, is_replay=is_replay)
             if change is None and (is_replay or arrival.is_import) and mark_of(store, fingerprint) in erased:
                 change = Change("", 0, "erased_before", index)
             if change is None:
                 record = _turn(arrival, message, fingerprint, at=transaction.at)
                 transaction.put(owner, record, vector=vector)
+                without += not vector
                 what = "held" if record.status is Status.HELD else "added"
                 change = Change(record.id.hex(), record.version, what, index)
                 seen[fingerprint] = Change(change.id, change.version, "duplicate", index)
@@ -98,7 +107,13 @@ def add(store: VerifiedStore, messages: Sequence[object], arrival: Arrival, *, m
         changes=tuple(changes),
         rejected=tuple(rejected),
         anchor_behind=written.anchor_behind,
+        **embedded.lost(without),
     )
+
+
+def _is_replay(message: CheckedMessage) -> bool:
+    """Return whether a message is the same utterance for ever: it has its own id or instant."""
+    return message.said_at is not None or bool(message.id)
 
 
 def _check_all(messages: Sequence[object]) -> tuple[list[tuple[int, CheckedMessage]], list[Rejected]]:
@@ -212,6 +227,8 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
     if step.metadata is not None:
         canonical_json(step.metadata)
 
+    embedded = embed_new(store, principal.partition, [] if step.text is None else [step.text])
+
     def build(transaction: Transaction, reading: Reading) -> Change:
         view = reading.view(principal.partition)
         facts = view.current(wanted)
@@ -233,11 +250,12 @@ def change(store: VerifiedStore, memory_id: object, principal: Principal, step: 
         new = _next_version(old, principal, step, status, at=transaction.at)
         if new is None:
             return Change(wanted.hex(), old.version, "unchanged")
-        if new.text != old.text:
-            store.embedder_for(view)
-        vector = row.vector if new.text == old.text else store.vectors_of([new.text])[0]
+        is_new_text = new.text != old.text
+        if is_new_text:
+            store.refuse_vectors(view, embedded.vectors)
+        vector = embedded.vectors[0] if is_new_text else row.vector
         transaction.put(store.owner_key(principal.partition), new, before=row.content, vector=vector)
-        return Change(wanted.hex(), new.version, _WORD[step.op])
+        return Change(wanted.hex(), new.version, _WORD[step.op], notes=embedded.notes if is_new_text else ())
 
     made, written = store.write(build)
     return replace(made, anchor_behind=written.anchor_behind)

@@ -20,6 +20,7 @@ from witnesstree.errors import InputError, NotFoundError, SealError
 from witnesstree.flow.aliases import confirmed_aliases
 from witnesstree.flow.fetching import Fetching, fetch_record
 from witnesstree.flow.fusion import Scored, rank
+from witnesstree.flow.meaning import Meaning
 from witnesstree.flow.verified import VerifiedStore
 from witnesstree.flow.view import View
 from witnesstree.proof.encoding import commit_to
@@ -152,12 +153,14 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
     Raises:
         IntegrityError: the caller's memory, the head or the schema is not what was written.
     """
+    ask = partial(_asking, question.query)
+    meaning = Meaning(store, question.principal.partition, ask)
     with store.reading() as reading:
         view = reading.view(question.principal.partition)
         fetching = Fetching(reading, view, question.where)
-        asking = Asking.of(expand(question.query, confirmed_aliases(view, fetching)), MAX_QUERY_TERMS)
+        asking = ask(view, fetching)
         hits: list[Hit] = []
-        found = ranked(store, view, asking, question.filter) if asking.terms else iter(())
+        found = ranked(meaning, view, asking, question.filter) if asking.terms else iter(())
         while best := list(islice(found, question.k - len(hits))):
             for scored, record in zip(best, fetching.records([scored.facts for scored in best]), strict=True):
                 if record is not None:
@@ -168,9 +171,15 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
         verified_through=size,
         integrity=integrity_of(store, withheld),
         withheld=withheld,
+        notes=meaning.notes,
         _trace=partial(make_trace, store, question, size, [hit.id for hit in hits]),
         _context=partial(make_context, store, hits, withheld, question.budget_tokens),
     )
+
+
+def _asking(query: str, view: View, fetching: Fetching) -> Asking:
+    """Return a query with the other names of what it names."""
+    return Asking.of(expand(query, confirmed_aliases(view, fetching)), MAX_QUERY_TERMS)
 
 
 def integrity_of(store: VerifiedStore, withheld: int) -> str:
@@ -180,10 +189,9 @@ def integrity_of(store: VerifiedStore, withheld: int) -> str:
     return "backup" if store.store.is_backup else "verified"
 
 
-def ranked(store: VerifiedStore, view: View, asking: Asking, wanted: Filter) -> Iterator[Scored]:
+def ranked(meaning: Meaning, view: View, asking: Asking, wanted: Filter) -> Iterator[Scored]:
     """Yield every relevant memory, best first; the filter decides before ranking (threat T-I1), and again on what is found."""
-    embedder = store.embedder_for(view)
-    found = rank(view, asking, visible_to(view, wanted), embedder)
+    found = rank(view, asking, visible_to(view, wanted), meaning.of(view))
     return (scored for scored in found if is_match(scored.facts, wanted))
 
 

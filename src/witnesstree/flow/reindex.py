@@ -6,6 +6,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -13,7 +14,7 @@ from witnesstree.errors import IntegrityError
 from witnesstree.flow.audit import rewrite
 from witnesstree.flow.examine import examine
 from witnesstree.flow.transaction import Transaction, read_leaf
-from witnesstree.flow.vectors import model_of
+from witnesstree.flow.vectors import dim_of, model_of
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.digest import Leaf, decode_leaf
 from witnesstree.proof.seal import verify_seal
@@ -46,22 +47,44 @@ def reindex(store: VerifiedStore, progress: Progress | None = None) -> Reindexed
         ProviderError: the embedder gives no vectors; run it again later.
     """
     store.master.require_signer()
-    model = store.embedder.id if store.embedder is not None else ""
+    target = _Target.of(store)
+    model = target.model
     owners, total = _owners(store)
     made: Made = {}
     done = 0
     for owner in owners:
-        for count, part in _pieces(store, owner, model):
+        for count, part in _pieces(store, owner, target):
             made |= part
             done += count
             if progress is not None:
                 progress(done, max(done, total))
     if not made:
         return Reindexed(model, 0)
-    changed, written = store.write(_writer(store, model, made))
+    changed, written = store.write(_writer(store, target, made))
     _drop(store, owners)
     store.scrub()
     return Reindexed(model, changed, written.anchor_behind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What every vector is to be: of which model, and with how many components."""
+
+    model: str
+    dim: int
+
+    @classmethod
+    def of(cls, store: VerifiedStore) -> _Target:
+        """Return what the store's embedder makes; one that does not know its dimension yet is asked."""
+        embedder = store.embedder
+        if embedder is None:
+            return cls("", 0)
+        return cls(embedder.id, embedder.dim or len(embedder.embed_query("dimension")))
+
+    def is_to_change(self, row: SealedRecord) -> bool:
+        """Return whether a row is a memory whose vector is missing, or of another model or dimension."""
+        is_other = model_of(row.vector) != self.model or dim_of(row.vector) not in (0, self.dim)
+        return is_other and audit_facts(row.content).kind in MEMORY_KINDS
 
 
 def _owners(store: VerifiedStore) -> tuple[list[bytes], int]:
@@ -71,7 +94,7 @@ def _owners(store: VerifiedStore) -> tuple[list[bytes], int]:
     return [leaf.owner for leaf in leaves], sum(leaf.count for leaf in leaves)
 
 
-def _pieces(store: VerifiedStore, owner: bytes, model: str) -> Iterator[tuple[int, Made]]:
+def _pieces(store: VerifiedStore, owner: bytes, target: _Target) -> Iterator[tuple[int, Made]]:
     """Yield, piece by piece, how many rows of an owner were looked at and the vectors that some of them are to have."""
     after = -1
     while True:
@@ -80,17 +103,17 @@ def _pieces(store: VerifiedStore, owner: bytes, model: str) -> Iterator[tuple[in
             rows = list(islice(reading.snapshot.owner_rows(owner, after), PIECE))
         if not rows:
             return
-        yield len(rows), _made(store, leaf, [verify_seal(store.keys, owner, row) for row in rows], model)
+        yield len(rows), _made(store, leaf, [verify_seal(store.keys, owner, row) for row in rows], target)
         after = rows[-1].seq
 
 
-def _made(store: VerifiedStore, leaf: Leaf, rows: list[SealedRecord], model: str) -> Made:
+def _made(store: VerifiedStore, leaf: Leaf, rows: list[SealedRecord], target: _Target) -> Made:
     """Return the vectors of these rows that are to be exchanged, from a kept piece or from the embedder."""
-    wanted = [row for row in rows if _is_to_change(row, model)]
+    wanted, model = [row for row in rows if target.is_to_change(row)], target.model
     if not model or not wanted:
         return {row.seq: b"" for row in wanted}
     files = None if store.cache is None else store.cache.files
-    suffix = f"{hashlib.sha256(model.encode()).hexdigest()[:16]}.{rows[0].seq}.vectors"
+    suffix = f"{hashlib.sha256(f'{model}/{target.dim}'.encode()).hexdigest()[:16]}.{rows[0].seq}.vectors"
     kept = {} if files is None else _read_piece(files.read(leaf, _MAGIC, suffix), model)
     missing = [row for row in wanted if row.seq not in kept]
     if missing:
@@ -98,10 +121,6 @@ def _made(store: VerifiedStore, leaf: Leaf, rows: list[SealedRecord], model: str
         if files is not None:
             files.write(leaf, _MAGIC, suffix, _write_piece(kept, model))
     return {row.seq: kept[row.seq] for row in wanted}
-
-
-def _is_to_change(row: SealedRecord, model: str) -> bool:
-    return audit_facts(row.content).kind in MEMORY_KINDS and (model_of(row.vector) != model)
 
 
 def _embedded(store: VerifiedStore, rows: list[SealedRecord]) -> list[bytes]:
@@ -127,7 +146,7 @@ def _read_piece(data: bytes | None, model: str) -> Made:
     return made
 
 
-def _writer(store: VerifiedStore, model: str, made: Made) -> Callable[[Transaction, Reading], int]:
+def _writer(store: VerifiedStore, target: _Target, made: Made) -> Callable[[Transaction, Reading], int]:
     """Return what puts the vectors in place: a full check, then every row sealed anew.
 
     Rows that were written meanwhile are embedded then.
@@ -141,13 +160,13 @@ def _writer(store: VerifiedStore, model: str, made: Made) -> Callable[[Transacti
 
         def vector_of(row: SealedRecord) -> bytes:
             nonlocal changed
-            if not _is_to_change(row, model):
+            if not target.is_to_change(row):
                 return row.vector
             changed += 1
             vector = made.get(row.seq)
             return _embedded(store, [row])[0] if vector is None else vector
 
-        about = json.dumps({"model": model}, sort_keys=True).encode()
+        about = json.dumps({"model": target.model}, sort_keys=True).encode()
         rewrite(transaction, reading, tally, Op.REINDEX, about, vector_of=vector_of)
         return changed
 

@@ -35,6 +35,11 @@ def model_of(vector: bytes) -> str:
     return vector[1 : 1 + vector[0]].decode("ascii", "replace") if vector else ""
 
 
+def dim_of(vector: bytes) -> int:
+    """Return the number of components of a stored vector; 0 if it has none."""
+    return max(0, len(vector) - 5 - vector[0]) if vector else 0
+
+
 class Vectors:
     """One vector a document, or none. Added ones wait as they are until somebody asks."""
 

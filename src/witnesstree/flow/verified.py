@@ -6,7 +6,7 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.quarantine import horizon
 from witnesstree.flow.transaction import Transaction, read_leaf
-from witnesstree.flow.vectors import pack_vector
+from witnesstree.flow.vectors import dim_of, pack_vector
 from witnesstree.flow.view import View
 from witnesstree.proof.digest import Leaf
 from witnesstree.proof.keys import MasterKey, StoreKeys
@@ -149,16 +149,43 @@ class VerifiedStore:
         self._owner_keys: dict[str, bytes] = {}
 
     def embedder_for(self, view: View) -> Embedder | None:
-        """Return the embedder, or None if there is none; vectors of two models are never compared.
+        """Return the embedder, or None if there is none; vectors of two models or dimensions are never compared.
 
         Raises:
-            InputError: the owner's memories carry vectors of another model.
+            InputError: the owner's memories carry vectors of another model or dimension.
         """
-        models = view.vectors.models
-        if self.embedder is None or not models or models == {self.embedder.id}:
-            return self.embedder
-        raise InputError(
-            f"these memories have vectors of {', '.join(sorted(models))}, not of {self.embedder.id}; "
+        embedder = self.embedder
+        if embedder is None or not view.vectors.models:
+            return embedder
+        if view.vectors.models != {embedder.id}:
+            raise self._other_vectors(view, embedder.dim)
+        self.refuse_dimension(view, embedder.dim)
+        return embedder
+
+    def refuse_dimension(self, view: View, dim: int) -> None:
+        """Refuse vectors of another number of components than the owner's have; 0 is no vector.
+
+        Raises:
+            InputError: they differ.
+        """
+        if dim and view.vectors.dim and dim != view.vectors.dim:
+            raise self._other_vectors(view, dim)
+
+    def refuse_vectors(self, view: View, vectors: Iterable[bytes]) -> None:
+        """Refuse to write vectors that could not be compared with those that an owner has.
+
+        Raises:
+            InputError: they, or those of the embedder, are of another model or dimension.
+        """
+        self.embedder_for(view)
+        for dim in {dim_of(vector) for vector in vectors}:
+            self.refuse_dimension(view, dim)
+
+    def _other_vectors(self, view: View, dim: int) -> InputError:
+        there = ", ".join(sorted(view.vectors.models)) + (f" ({view.vectors.dim} numbers)" if view.vectors.dim else "")
+        ours = "" if self.embedder is None else self.embedder.id + (f" ({dim} numbers)" if dim else "")
+        return InputError(
+            f"these memories have vectors of {there}, not of {ours}; "
             "open with that embedder, or run 'wtree reindex' to have vectors of this one",
             field="embedder",
         )

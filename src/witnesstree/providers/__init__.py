@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, cast
 
 from witnesstree.errors import InputError
 from witnesstree.providers.base import Embedder
+from witnesstree.types.settings import Settings
 
 LOCAL: Final = "local"
 NONE: Final = "none"
+_REMOTE: Final = ("openai:", "http:", "https:")
 _EMBEDDERS: Final = {
     LOCAL: ("witnesstree.providers.local", "StaticEmbedder"),
     "minilm": ("witnesstree.providers.minilm", "MiniLmEmbedder"),
@@ -18,30 +21,44 @@ _EMBEDDERS: Final = {
 }
 
 
-@lru_cache(maxsize=8)
-def make_embedder(name: str) -> Embedder | None:
-    """Return the embedder of a name, one a process; None for ``none`` (words only).
+def make_embedder(name: str, settings: Settings | None = None) -> Embedder | None:
+    """Return the embedder of a name; None for ``none`` (words only). Nothing is loaded or sent for that.
+
+    Args:
+        name: one of the names here, ``openai:MODEL``, or an ``http:`` or ``https:`` URL with ``#MODEL``.
+        settings: keys of providers; none if not given.
 
     Raises:
-        InputError: an unknown name.
+        InputError: an unknown name, or a URL that can't be used.
     """
+    if isinstance(name, str) and name.startswith(_REMOTE):
+        from witnesstree.providers.remote import make_remote  # the HTTP client behind it is not needed otherwise
+
+        return make_remote(name, settings or Settings(Path(), Path()))
+    return _make_local(name)
+
+
+@lru_cache(maxsize=8)
+def _make_local(name: str) -> Embedder | None:
+    """Return the embedder of a name, one a process."""
     if name == NONE:
         return None
     if name not in _EMBEDDERS:
         allowed = ", ".join([*_EMBEDDERS, NONE])
-        raise InputError(f"there is no embedder {str(name)[:40]!r}; there are: {allowed}", field="embedder")
+        shown = repr(name[:40]) if name.isidentifier() else "of this name"  # a misspelt URL may hold a password
+        raise InputError(f"there is no embedder {shown}; there are: {allowed}, openai:MODEL, http://...#MODEL", field="embedder")
     module, kind = _EMBEDDERS[name]
     return cast(Embedder, getattr(importlib.import_module(module), kind)())
 
 
-def as_embedder(value: object) -> Embedder | None:
-    """Return an embedder object as it is, and the embedder of a name.
+def as_embedder(value: object, settings: Settings | None = None) -> Embedder | None:
+    """Return an embedder object as it is, and the embedder of a name (see ``make_embedder``).
 
     Raises:
         InputError: neither, or an object that is no embedder.
     """
     if isinstance(value, str):
-        return make_embedder(value)
+        return make_embedder(value, settings)
     if all(hasattr(value, name) for name in ("id", "dim", "floor", "embed", "embed_query")):
         return cast(Embedder, value)
     raise InputError("embedder must be a name or an object with id, dim, floor, embed and embed_query", field="embedder")

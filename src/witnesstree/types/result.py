@@ -137,7 +137,7 @@ class Change(_Plain):
     """What happened to one item.
 
     ``what`` is added, duplicate, held, erased_before, updated, unchanged, retracted or approved;
-    ``index`` is its place in the input.
+    ``index`` is its place in the input. ``notes`` says what could not be done besides, such as that a provider is down.
     """
 
     id: str
@@ -145,6 +145,7 @@ class Change(_Plain):
     what: str
     index: int | None = None
     anchor_behind: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,7 @@ class AddResult(_Plain):
 
     ``episodes`` are the ids of the turns kept, in input order (a duplicate gives the id it repeats). ``records`` are derived
     memories (none without a model). ``pending`` waits for a model. ``anchor_behind``: kept, but the anchor could not follow.
+    ``without_vector`` memories were kept without one, since the embedder failed: they are found by words; ``notes`` says why.
     """
 
     episodes: tuple[str, ...] = ()
@@ -162,6 +164,8 @@ class AddResult(_Plain):
     pending: int = 0
     job: str | None = None
     anchor_behind: bool = False
+    without_vector: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def added(self) -> int:
@@ -174,13 +178,15 @@ class SearchResult(_Plain):
     """Hits, best first.
 
     ``verified_through`` is the log size that the answer was verified at. ``integrity`` is ``verified``, ``quarantined`` (then
-    ``withheld`` rows were left out) or ``backup``. ``trace_id`` names the search for later feedback.
+    ``withheld`` rows were left out) or ``backup``. ``notes`` says what could not be done, such as that the embedder failed and
+    words decided alone. ``trace_id`` names the search for later feedback.
     """
 
     hits: tuple[Hit, ...]
     verified_through: int
     integrity: str = "verified"
     withheld: int = 0
+    notes: tuple[str, ...] = ()
     _trace: Callable[[], str] = field(default=lambda: "", repr=False, compare=False)
     _context: Callable[[int | None], str] = field(default=lambda budget: "", repr=False, compare=False)
 
@@ -200,6 +206,7 @@ class SearchResult(_Plain):
             "verified_through": self.verified_through,
             "integrity": self.integrity,
             "withheld": self.withheld,
+            "notes": list(self.notes),
             "trace_id": self.trace_id,
         }
 
@@ -234,7 +241,7 @@ class Citation(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class Answer(_Plain):
-    """An answer made of verbatim quotes with their citations, or an abstention."""
+    """An answer made of verbatim quotes with their citations, or an abstention; ``notes`` as in ``SearchResult``."""
 
     text: str
     citations: tuple[Citation, ...]
@@ -243,6 +250,7 @@ class Answer(_Plain):
     trace_id: str = ""
     integrity: str = "verified"
     withheld: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
