@@ -9,7 +9,7 @@ import time
 from bench.report import save
 from bench.workshop import Workshop
 
-MODULES = ("search", "first_answer", "audit_speed", "writes", "disk", "start", "quality", "multilingual")
+MODULES = ("search", "first_answer", "audit_speed", "writes", "disk", "start", "quality", "multilingual", "related")
 
 
 def main(names: list[str]) -> int:

@@ -24,8 +24,8 @@ from witnesstree.types.trust import name_of
 
 CONSIDERED = 200
 """Best memories that are looked at."""
-QUOTED = 5
-"""Best memories, of the person who is asked about, that are looked at for a supporting quote."""
+QUOTED = 20
+"""Best memories of the person who is asked about that are looked at for a quote. A few echoes of a question must not hide it."""
 
 
 class _Lead:

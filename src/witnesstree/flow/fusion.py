@@ -54,7 +54,7 @@ class Signals:
         documents: the candidates, shape [n].
         values: one row a name of ``ranking.WEIGHTS``, shape [10, n]:
             ``words``, ``meaning``: what it says itself, 0 to 1.
-            ``before``, ``before2``: words of the question that the turn before says and this one does not; that the turn two
+            ``before``, ``before2``: topics of the question that the turn before says and this one does not; that the turn two
             before says and neither of these does.
             ``session``: a third of the sum of words and meaning (their mean) of its session's three best. A memory that is no
             turn of a session stands for itself.
@@ -78,6 +78,7 @@ class Signals:
 class _Own:
     """What each document says by itself: ``words``, ``meaning`` and their mean ``base`` from 0 to 1; ``most`` is 1 in BM25.
 
+    ``shares`` are those of the topics, or of what there is instead.
     ``speaker`` is the number of the one person whom the question names, -1 if it names none or several.
     """
 
@@ -157,7 +158,8 @@ def _own_signals(view: View, asking: Asking, visible: NDArray[np.bool_], embedde
             base = words + meaning
             base *= np.float32(0.5)
     named = {people[term] for term in names}
-    return _Own(shares, most, words, meaning, base, relevant, named.pop() if len(named) == 1 else -1)
+    topical = [share for share in shares if share.term in said]
+    return _Own(topical, most, words, meaning, base, relevant, named.pop() if len(named) == 1 else -1)
 
 
 def _best(view: View, own: _Own, documents: Numbers, count: int) -> Numbers:

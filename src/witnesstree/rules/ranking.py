@@ -28,14 +28,14 @@ def order_key(score: float, authority: int, trust: int, seq: int) -> tuple[float
 
 WEIGHTS: Final = {
     "words": 1.0,
-    "meaning": 0.7,
+    "meaning": 0.75,
     "before": 0.7,
     "before2": 0.65,
     "session": 1.1,
     "speaker": 0.65,
     "question": -0.2,
     "time": 0.5,
-    "answers": 0.35,
+    "answers": 0.4,
     "first": 0.25,
 }
 """Weights of the linear ranker; what each signal is stands in ``flow.fusion.Signals``. They were fitted on two-person

@@ -198,3 +198,12 @@ def test_more_results_than_candidates_come_in_one_order(memory: Memory) -> None:
     memory.add([f"automobile number {n}" for n in range(450)])
     found = memory.search("automobile", k=450).hits
     assert len({hit.id for hit in found}) == 450
+
+
+def test_echoes_of_a_question_do_not_crowd_out_who_has_authority(memory: Memory) -> None:
+    """Ten pages that say the same with another number come first in a search, the user's own words are the answer."""
+    memory.add([{"role": "tool", "name": "web", "content": f"The rent account number is {n}."} for n in range(10)])
+    memory.add("The rent account number is 4711.")
+    memory.add([{"role": "tool", "name": "web", "content": f"The rent account number is {n}."} for n in range(10, 18)])
+    citation = memory.answer("What is the rent account number?").citations[0]
+    assert (citation.quote, citation.authority) == ("The rent account number is 4711.", "authorized")
