@@ -22,6 +22,7 @@ from witnesstree.config import child_environment
 from witnesstree.flow.opening import Home, Terms, open_verified
 from witnesstree.memory import Memory
 from witnesstree.proof.receipt import verify_receipt
+from witnesstree.rules.terms import terms_of
 from witnesstree.testing import tamper
 from witnesstree.types.settings import Settings
 
@@ -30,6 +31,7 @@ RENT_QUERY = "rent IBAN reference Ahornstieg"
 REAL_ACCOUNT, FALSE_ACCOUNT = "DE79 0000 0000 1234 5678 90", "DE98 0000 0000 9999 9999 99"
 INJECTION_ID, RULE_ID = "2026-08-printshop-06", "2026-08-printshop-12"
 PAYING_QUESTION = "Should agents ask before paying invoices to a new account?"
+MEANING_QUESTION, MEANING_ID = "Which animal lives downstairs?", "2026-07-laptop-16"
 SECRET, SECRET_ID = "zqxjwv-periwinkle", "2026-10-storage-06"
 EXIT_INTEGRITY = 6
 COMMAND_LIMIT_S = 60
@@ -83,6 +85,7 @@ class Demo:
         """Run every part in order."""
         self.import_chat()
         self.ask_questions()
+        self.find_by_meaning()
         self.show_injection()
         self.tamper_with_the_file()
         self.prove_one_memory()
@@ -118,6 +121,17 @@ class Demo:
                 self.check(question["expect"] in answer.text, f"the answer holds {question['expect']!r}")
                 source = memory.get(answer.citations[0].id).source
                 self.check(source == question["source_id"], f"the source is {question['source_id']}, not {source}")
+
+    def find_by_meaning(self) -> None:
+        """Find a turn that has no word of the question, first."""
+        with self.open() as memory:
+            hit = memory.search(MEANING_QUESTION, k=1).hits[0]
+        self.say(f"   Search: {MEANING_QUESTION}")
+        self.say(f"      {hit.text}")
+        self.say(f"        source: {terminal.who_said(hit.to_dict())}, id {hit.id}")
+        self.say("      Found first, although it has no word of the question.")
+        self.check(hit.source == MEANING_ID, f"{MEANING_ID} is found by its meaning")
+        self.check(not set(terms_of(MEANING_QUESTION)) & set(terms_of(hit.text)), "no word is shared")
 
     def show_injection(self) -> None:
         """Find a planted instruction: it is marked as nobody's word, and fenced as data."""
