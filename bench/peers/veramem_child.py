@@ -1,0 +1,33 @@
+"""VeraMem behind the protocol: no language model, its own offline embedder, one bulk call a batch."""
+
+from __future__ import annotations
+
+import os
+
+from veramem import Memory
+
+from bench.peers.protocol import serve
+
+
+class VeraMem:
+    """``Memory.add`` keeps raw turns if there is no model; ``search`` is its hybrid of vectors, words and entities."""
+
+    def open(self, folder: str) -> None:
+        """Open a store."""
+        self._memory = Memory(os.path.join(folder, "memory.db"), llm_provider="none", embed_provider="hash")
+
+    def add(self, texts: list[str], user: str) -> list[str]:
+        """Add a batch in one call."""
+        done = self._memory.add([{"role": "user", "content": text} for text in texts], user_id=user)
+        return [str(change.memory_id) for change in done.changes]
+
+    def search(self, query: str, user: str, k: int) -> list[str]:
+        """Search with the defaults."""
+        return [hit.memory.id for hit in self._memory.search(query, user_id=user, limit=k).hits]
+
+    def close(self) -> None:
+        """Close the store."""
+        self._memory.store.close()
+
+
+serve(VeraMem())

@@ -1,0 +1,36 @@
+"""Warm searches in turn: ``python -m bench.scale_child OWNERS QUERIES``, one ``STORE<tab>USER`` a line; prints medians as JSON."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+
+from witnesstree import Memory
+
+
+def main() -> None:
+    """Open every store once, warm every owner up, then ask each question of each owner; who begins moves on."""
+    owners = [line.split("\t") for line in sys.argv[1].splitlines()]
+    queries = sys.argv[2].splitlines()
+    memories = {url: Memory.open(url) for url, _ in owners}
+    for url, user in owners:
+        memories[url].search(queries[0], user=user)
+    cpu: list[list[float]] = [[] for _ in owners]
+    wall: list[list[float]] = [[] for _ in owners]
+    for turn, query in enumerate(queries):
+        for step in range(len(owners)):
+            place = (turn + step) % len(owners)
+            url, user = owners[place]
+            start, used = time.perf_counter(), time.process_time()
+            memories[url].search(query, user=user)
+            cpu[place].append((time.process_time() - used) * 1e6)
+            wall[place].append((time.perf_counter() - start) * 1e6)
+    for memory in memories.values():
+        memory.close()
+    medians = {"cpu_us": [statistics.median(times) for times in cpu], "wall_us": [statistics.median(times) for times in wall]}
+    sys.stdout.write(json.dumps(medians))
+
+
+main()
