@@ -1,4 +1,4 @@
-"""Warm searches in turn: ``python -m bench.scale_child OWNERS QUERIES``, one ``STORE<tab>USER`` a line; prints medians as JSON."""
+"""Warm searches in turn: ``python -m bench.scale_child OWNERS QUERIES``, a line each, ``STORE<tab>USER``; prints JSON."""
 
 from __future__ import annotations
 
