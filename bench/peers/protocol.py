@@ -32,7 +32,7 @@ class Subject(Protocol):
 
 
 class GivenVectors:
-    """An embedder that looks vectors up: the parent has computed them."""
+    """An embedder that looks vectors up: the parent has computed them. Peers trim texts, so spaces around one don't count."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -44,11 +44,11 @@ class GivenVectors:
         values = array.array("f", base64.b64decode(data))
         self.dim = len(values) // len(texts)
         for place, text in enumerate(texts):
-            self._known[text] = values[place * self.dim : (place + 1) * self.dim]
+            self._known[text.strip()] = values[place * self.dim : (place + 1) * self.dim]
 
     def of(self, text: str) -> list[float]:
         """Return the vector of a text."""
-        return self._known[text].tolist()
+        return self._known[text.strip()].tolist()
 
 
 def rss_bytes() -> int:

@@ -41,7 +41,7 @@ def _ask(child: Child, samples: list[dict[str, Any]]) -> Tally:
         ids = [message["id"] for message in messages]
         texts = [f"{message['name']}: {message['content']}" for message in messages]
         asked = [(question["question"], gold) for question in sample["qa"] if (gold := gold_of(question, set(ids)))]
-        user = f"conversation {number}"
+        user = f"conversation-{number}"
         child.give_vectors([*(question for question, _ in asked), texts[0]])
         child.open(str(number))
         child.load(ids, texts, user)
