@@ -116,12 +116,27 @@ def html_table(caption: str, heads: list[str], rows: list[list[str]]) -> str:
     return f'<div class="wide" tabindex="0"><table>{head}<tbody>{"".join(body)}</tbody></table></div>'
 
 
+def unbroken(cell: str) -> str:
+    """Return a cell whose number keeps its unit on the same line."""
+    return cell.replace(" ", "\u00a0") if cell[:1].isdigit() and cell.count(" ") == 1 else cell
+
+
 def _rows(figures: list[Figure]) -> list[list[str]]:
     rows = []
     for figure in figures:
         bar, title, measured, limit, met = cells(figure, mark="missed")
         rows.append([title, measured, limit, met, bar])
     return rows
+
+
+def summary(topics: Mapping[str, Results]) -> str:
+    """Return how many bars are met, and a list of those that are not."""
+    figures = [figure for results in topics.values() for part in results.values() for figure in figures_of(part)]
+    judged = [figure for figure in figures if figure.met is not None]
+    missed = [figure for figure in judged if not figure.met]
+    lines = "".join(f"<li>{escape(': '.join(filter(None, cells(figure, mark='')[1:3])))}</li>" for figure in missed)
+    told = f"{len(judged)} bars: {len(judged) - len(missed)} met, {len(missed)} missed."
+    return f"<p><strong>{told}</strong></p>" + (f"<ul>{lines}</ul>" if lines else "")
 
 
 def page(topics: Mapping[str, Results]) -> str:
@@ -146,5 +161,5 @@ def page(topics: Mapping[str, Results]) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{STYLE}</style></head><body><main><h1>Witnesstree: results</h1>"
         "<p>Absolute times depend on the machine and on what else runs on it; ratios are taken inside one run, calls made in "
-        f"turn.</p>{''.join(parts)}</main></body></html>\n"
+        f"turn.</p>{summary(topics)}{''.join(parts)}</main></body></html>\n"
     )

@@ -98,7 +98,8 @@ def write_documents() -> None:
     if {"peers", "peers_quality"} & results["retrieval"].keys():
         text = between_marks(text, "peers", peer_table(results["retrieval"]))
     TABLES.write_text(text, "utf-8")
-    (RESULTS / "index.html").write_text(page({TOPICS[topic]: parts for topic, parts in results.items() if parts}), "utf-8")
+    shown = {TOPICS[topic]: results[topic] for topic in reversed(TOPICS) if results[topic]}  # pictures first
+    (RESULTS / "index.html").write_text(page(shown), "utf-8")
 
 
 def between_marks(text: str, name: str, section: str) -> str:

@@ -86,8 +86,8 @@ def peer_table(results: Results) -> str:
     lines = [
         table(*peer_cells(results)),
         "",
-        "R@10, nDCG@10: five LoCoMo conversations, each system given “Speaker: text”. Times: CPU of the calling process, p50,",
-        "one owner, every system asked in turn in one run.",
+        "R@10, nDCG@10: five LoCoMo conversations, each system given “Speaker: text”; “with fields”: speaker, session, time",
+        "in fields of their own. Times: CPU of the calling process, p50, one owner, every system asked in turn in one run.",
         f"{ABSENT}: not measured, see `bench/RESULTS.md`. Made by {commands}, {dates}.",
     ]
     return "\n".join(lines)

@@ -23,7 +23,7 @@ def run(shop: Workshop) -> list[Figure]:
     if not path:
         return []
     samples = json.loads(Path(path).read_text("utf-8"))
-    fields = System(OURS.name, f"{OURS.mode}; speaker, session and time as fields", "")
+    fields = System(OURS.name, f"{OURS.mode}, with fields", "")
     found = list(figures_of(fields, as_found_by_us(shop, samples)))
     for system in SYSTEMS:
         try:

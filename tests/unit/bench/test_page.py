@@ -37,6 +37,12 @@ def test_a_missed_bar_is_said_in_words_and_not_by_colour_alone():
     assert '<td class="missed">missed</td>' in page({"Retrieval": {"peers": part(Figure("p", "slow", 2.0, "s", 1.0))}})
 
 
+def test_the_page_begins_with_how_many_bars_are_missed_and_which():
+    text = page({"Retrieval": results()})
+    assert "2 bars: 1 met, 1 missed." in text
+    assert "<li>Peer 1.0 (words): measured: error: Peer failed at add</li>" in text
+
+
 def test_names_from_a_results_file_are_escaped():
     text = page({"A & B": {"peers": part(Figure("p", "<b>", 1.0, "s", system="x"))}})
     assert "<b>" not in text
