@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import statistics
 import sys
 import time
@@ -11,7 +12,10 @@ from witnesstree import Memory
 
 
 def main() -> None:
-    """Open every store once, warm every owner up, then ask each question of each owner; who begins moves on."""
+    """Open every store once, warm every owner up, then ask each question of each owner, in an order drawn anew each time.
+
+    With a fixed order whoever follows the largest owner would always find the processor's caches full of its rows.
+    """
     owners = [line.split("\t") for line in sys.argv[1].splitlines()]
     queries = sys.argv[2].splitlines()
     memories = {url: Memory.open(url) for url, _ in owners}
@@ -19,9 +23,10 @@ def main() -> None:
         memories[url].search(queries[0], user=user)
     cpu: list[list[float]] = [[] for _ in owners]
     wall: list[list[float]] = [[] for _ in owners]
-    for turn, query in enumerate(queries):
-        for step in range(len(owners)):
-            place = (turn + step) % len(owners)
+    order, chance = list(range(len(owners))), random.Random(1)
+    for query in queries:
+        chance.shuffle(order)
+        for place in order:
             url, user = owners[place]
             start, used = time.perf_counter(), time.process_time()
             memories[url].search(query, user=user)
