@@ -10,7 +10,7 @@ from bench.figures import Figure, number
 from bench.tables import Results, cells, figures_of, peer_cells
 
 OURS = "Witnesstree"
-LABEL, WIDE, ROW = 330, 420, 26
+LABEL, WIDE, ROW = 360, 400, 26
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #57606a; --rule: #d0d7de; --ours: #1a7f5a;
   --other: #8896a5; --bad: #b3261e; }
@@ -108,9 +108,8 @@ def html_table(caption: str, heads: list[str], rows: list[list[str]]) -> str:
     body = []
     for first, *rest in rows:
         own = ' class="own"' if first.startswith(OURS) else ""
-        tail = "".join(
-            f'<td class="missed">{escape(cell)}</td>' if cell == "missed" else f"<td>{escape(cell)}</td>" for cell in rest
-        )
+        marks = {"missed": ' class="missed"'}
+        tail = "".join(f"<td{marks.get(cell, '')}>{escape(unbroken(cell))}</td>" for cell in rest)
         body.append(f'<tr{own}><th scope="row">{escape(first)}</th>{tail}</tr>')
     head = f"<caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
     return f'<div class="wide" tabindex="0"><table>{head}<tbody>{"".join(body)}</tbody></table></div>'

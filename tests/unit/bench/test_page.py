@@ -63,3 +63,9 @@ def test_a_picture_without_values_is_left_out():
 
 def test_bars_of_nothing_but_zeros_can_be_drawn():
     assert "<svg" in picture("Speed", "caption", [Bar("a", 0.0, "0 ms")])
+
+
+def test_a_number_keeps_its_unit_on_its_line_and_longer_cells_may_break():
+    text = page({"Retrieval": results()})
+    assert "<td>1.23\u00a0ms</td>" in text
+    assert "<td>error: Peer failed at add</td>" in text
