@@ -91,7 +91,8 @@ def scale_bars(results: Results) -> list[Bar]:
 def pictures(results: Results) -> str:
     """Return all pictures that the results allow."""
     quality = "Share of the labelled turns among the first ten hits; higher is better."
-    speed = "CPU time of one search, median; one owner, the same rows and questions for all, asked in turn; lower is better."
+    speed = "CPU time of one search, median; one owner, the same rows and questions for all, asked in turn; lower is better. "
+    speed += "A system that could not be loaded in time is not shown; the table says so."
     return "".join(
         (
             picture("Found among the first ten, LoCoMo", quality, bars_of(results, "peers_quality", "R@10")),
