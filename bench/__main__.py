@@ -9,7 +9,24 @@ import time
 from bench.report import save
 from bench.workshop import Workshop
 
-MODULES = ("search", "first_answer", "audit_speed", "writes", "disk", "start", "quality", "multilingual", "related")
+_PLAIN = ("search", "first_answer", "audit_speed", "writes", "disk", "start", "quality", "multilingual", "related", "scale")
+_PLAIN += ("memory",)
+    "search",
+    "first_answer",
+    "audit_speed",
+    "writes",
+    "disk",
+    "start",
+    "quality",
+    "multilingual",
+    "related",
+    "scale",
+    "memory",
+)
+MODULES = {name: f"bench.{name}" for name in _PLAIN} | {
+    "peers": "bench.peers.latency",
+    "peers_quality": "bench.peers.quality",
+}
 
 
 def main(names: list[str]) -> int:
@@ -22,7 +39,7 @@ def main(names: list[str]) -> int:
     with Workshop() as shop:
         for name in names or MODULES:
             start = time.monotonic()
-            found[name] = importlib.import_module(f"bench.{name}").run(shop)
+            found[name] = importlib.import_module(MODULES[name]).run(shop)
             for figure in found[name]:
                 print(figure.line(), figure.note and f"({figure.note})", flush=True)
             print(f"   {name}: {time.monotonic() - start:.0f} s", flush=True)

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from witnesstree.providers.data_files import read_vocabulary
+from witnesstree.rules.function_words import FUNCTION_WORDS
+
 VOCABULARY = 20_000
 WORDS_A_ROW = 18
 WORDS_A_QUERY = 3
@@ -37,6 +40,20 @@ class Corpus:
             words = list(dict.fromkeys(texts[row].split()))
             found.append(" ".join(self._random.choice(words, WORDS_A_QUERY, replace=False)))
         return found
+
+
+class EnglishCorpus(Corpus):
+    """The same stream in English words, the more frequent the earlier: the offline embedder reads it, made-up words it does not.
+
+    Words that only build sentences are left out; a peer that keeps them in its query would pay for each.
+    """
+
+    def __init__(self, seed: int = 1) -> None:
+        """Take the words from the vocabulary of the offline embedder, in its order."""
+        super().__init__(seed)
+        whole = (word for word in read_vocabulary() if word.isascii() and word.isalpha() and len(word) > 2)
+        words = [word for word in whole if word not in FUNCTION_WORDS]
+        self.words = [words[place % len(words)] for place in range(VOCABULARY)]
 
 
 def parts(count: int, size: int) -> Iterator[int]:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure beside its bar. ``limit`` None: reported only. ``at_least``: the limit is a floor."""
+    """One measured figure beside its bar.
+
+    ``limit`` None: reported only. ``at_least``: the limit is a floor. ``system``: which memory, where several are compared.
+    """
 
     bar: str
     name: str
@@ -20,6 +23,12 @@ class Figure:
     limit: float | None = None
     at_least: bool = False
     note: str = ""
+    system: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, after the system if there is one."""
+        return f"{self.system}: {self.name}" if self.system else self.name
 
     @property
     def met(self) -> bool | None:
@@ -36,7 +45,7 @@ class Figure:
     def line(self) -> str:
         """Return the figure as one line."""
         verdict = {None: "reported", True: "met", False: "MISSED"}[self.met]
-        return f"{self.bar}  {self.name:<62} {number(self.value):>9} {self.unit:<12} {self.limit_text:<20} {verdict}"
+        return f"{self.bar}  {self.title:<62} {number(self.value):>9} {self.unit:<12} {self.limit_text:<20} {verdict}"
 
 
 def number(value: float) -> str:

@@ -6,18 +6,21 @@ import json
 import sys
 import time
 
+from bench.peers.protocol import peak_bytes, rss_bytes
 from witnesstree import Memory
 
 
 def main() -> None:
-    """Open, search, print CPU seconds; closing (which may write a cache) comes after the measurement."""
+    """Open, search, print seconds and memory; closing (which may write a cache) comes after the measurement."""
     store, user, query = sys.argv[1:]
-    start = time.process_time()
+    before = rss_bytes()
+    wall, cpu = time.perf_counter(), time.process_time()
     memory = Memory.open(store)
     hits = len(memory.search(query, user=user).hits)
-    taken = time.process_time() - start
+    taken = {"cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall}
+    held = {"rss_before_bytes": before, "rss_bytes": rss_bytes(), "peak_bytes": peak_bytes()}
     memory.close()
-    sys.stdout.write(json.dumps({"cpu_s": taken, "hits": hits}))
+    sys.stdout.write(json.dumps({"hits": hits, **taken, **held}))
 
 
 main()

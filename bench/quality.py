@@ -18,7 +18,7 @@ from typing import Any
 from bench.figures import Figure
 from bench.workshop import Workshop
 from witnesstree import Memory
-from witnesstree.rules.measures import ndcg_at, recall_at
+from witnesstree.rules.measures import ndcg_at, recall_at, reciprocal_rank
 
 VARIABLE = "WITNESSTREE_QUALITY"
 K = 20
@@ -31,6 +31,7 @@ class Tally:
 
     recall: dict[int, list[float]] = field(default_factory=lambda: {1: [], 5: [], 10: [], 20: []})
     ndcg: list[float] = field(default_factory=list)
+    reciprocal: list[float] = field(default_factory=list)
     answered: list[bool] = field(default_factory=list)
     right: list[bool] = field(default_factory=list)
     false: list[bool] = field(default_factory=list)
@@ -40,6 +41,17 @@ class Tally:
         for k, values in self.recall.items():
             values.append(recall_at(k, found, gold))
         self.ndcg.append(ndcg_at(10, found, gold))
+        self.reciprocal.append(reciprocal_rank(found, gold))
+
+    def means(self) -> dict[str, float]:
+        """Return the means of what was found, in %."""
+        kept = {f"R@{k}": values for k, values in self.recall.items()} | {"nDCG@10": self.ndcg, "MRR": self.reciprocal}
+        return {name: 100 * statistics.mean(values) for name, values in kept.items()}
+
+
+def gold_of(question: dict[str, Any], known: set[str]) -> set[str]:
+    """Return the turns that answer a question; none if it has no answer, or its evidence names no turn."""
+    return set() if question["category"] == 5 else known.intersection(question["evidence"])
 
 
 def turns(conversation: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -58,7 +70,7 @@ def measure(memory: Memory, user: str, questions: list[dict[str, Any]], turn_of:
     """Ask every question of one conversation."""
     known = set(turn_of.values())
     for question in questions:
-        asked, gold = question["question"], known.intersection(question["evidence"])
+        asked, gold = question["question"], gold_of(question, known)
         if question["category"] == 5:
             tally.false.append(not memory.answer(asked, user=user).abstained)
         elif gold:
@@ -74,20 +86,36 @@ def run(shop: Workshop) -> list[Figure]:
     if not path:
         return []
     tally = Tally()
-    for number, sample in enumerate(json.loads(Path(path).read_text("utf-8"))):
-        messages = list(turns(sample["conversation"]))
-        with Memory.open(shop.path(f"quality-{number}"), user="owner") as memory:
-            ids = memory.add(messages).episodes
-            turn_of = {memory_id: message["id"] for memory_id, message in zip(ids, messages, strict=True)}
-            measure(memory, "owner", sample["qa"], turn_of, tally)
+    for memory, sample, turn_of in _stores(shop, json.loads(Path(path).read_text("utf-8"))):
+        measure(memory, "owner", sample["qa"], turn_of, tally)
     return _figures(tally)
 
 
+def as_found_by_us(shop: Workshop, samples: list[dict[str, Any]]) -> Tally:
+    """Return what a search finds, without the questions that have no answer and without ``answer``."""
+    tally = Tally()
+    for memory, sample, turn_of in _stores(shop, samples):
+        for question in sample["qa"]:
+            if gold := gold_of(question, set(turn_of.values())):
+                tally.take([turn_of[hit.id] for hit in memory.search(question["question"], user="owner", k=K).hits], gold)
+    return tally
+
+
+def _stores(shop: Workshop, samples: list[dict[str, Any]]) -> Iterator[tuple[Memory, dict[str, Any], dict[str, str]]]:
+    for number, sample in enumerate(samples):
+        messages = list(turns(sample["conversation"]))
+        path = Path(shop.path(f"quality-{number}"))
+        with Memory.open(path, user="owner") as memory:
+            ids = memory.add(messages).episodes
+            turn_of = {memory_id: message["id"] for memory_id, message in zip(ids, messages, strict=True)}
+            yield memory, sample, turn_of
+        for end in ("", "-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+
+
 def _figures(tally: Tally) -> list[Figure]:
-    limits = {10: MIN_RECALL}
-    means = {k: 100 * statistics.mean(values) for k, values in tally.recall.items()}
-    found = [Figure("q", f"R@{k}", mean, "%", limits.get(k), at_least=True) for k, mean in means.items()]
-    found.append(Figure("q", "nDCG@10", 100 * statistics.mean(tally.ndcg), "%", MIN_NDCG, at_least=True))
+    limits = {"R@10": MIN_RECALL, "nDCG@10": MIN_NDCG}
+    found = [Figure("q", name, mean, "%", limits.get(name), at_least=True) for name, mean in tally.means().items()]
     found.append(Figure("q", "answered", 100 * statistics.mean(tally.answered), "%"))
     found.append(Figure("q", "answered from a gold turn", 100 * statistics.mean(tally.right), "%"))
     found.append(Figure("q", "false answers to unanswerable questions", 100 * statistics.mean(tally.false), "%", MAX_FALSE))
