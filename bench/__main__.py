@@ -9,19 +9,9 @@ import time
 from bench.report import save
 from bench.workshop import Workshop
 
-_PLAIN = ("search", "first_answer", "audit_speed", "writes", "disk", "start", "quality", "multilingual", "related", "scale")
-_PLAIN += ("memory",)
-    "search",
-    "first_answer",
-    "audit_speed",
-    "writes",
-    "disk",
-    "start",
-    "quality",
-    "multilingual",
-    "related",
-    "scale",
-    "memory",
+_PLAIN = (
+    *("search", "first_answer", "audit_speed", "writes", "disk", "start"),
+    *("quality", "multilingual", "related", "scale", "memory"),
 )
 MODULES = {name: f"bench.{name}" for name in _PLAIN} | {
     "peers": "bench.peers.latency",
