@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bench.corpus import Corpus, parts
+from bench.corpus import EnglishCorpus, parts
 
 BATCH = 5_000
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,7 +29,7 @@ class Workshop:
     def __init__(self) -> None:
         """Make the folder."""
         self.folder = Path(tempfile.mkdtemp(prefix="witnesstree-bench-"))
-        self.corpus = Corpus()
+        self.corpus = EnglishCorpus()
         self._samples: dict[str, dict[str, list[str]]] = {}
         self._home_before = os.environ.get("WITNESSTREE_HOME")
         os.environ["WITNESSTREE_HOME"] = str(self.folder / "home")
