@@ -20,6 +20,7 @@ from bench.tables import Results, all_figures, peer_table
 FOLDER = Path(__file__).resolve().parent
 RESULTS = FOLDER / "results"
 TABLES = FOLDER / "RESULTS.md"
+README = FOLDER.parent / "README.md"
 RETRIEVAL = {"quality", "multilingual", "related", "peers", "peers_quality", "scale", "memory"}
 TOPICS = {"integrity": "Bars of integrity", "retrieval": "Bars of retrieval, scale and peers"}
 NEEDS_FILE = {"quality", "peers_quality"}
@@ -96,7 +97,9 @@ def write_documents() -> None:
         if results[topic]:
             text = between_marks(text, topic, f"## {title}\n\n{all_figures(results[topic])}")
     if {"peers", "peers_quality"} & results["retrieval"].keys():
-        text = between_marks(text, "peers", peer_table(results["retrieval"]))
+        table = peer_table(results["retrieval"])
+        text = between_marks(text, "peers", table)
+        README.write_text(between_marks(README.read_text("utf-8"), "peers", table), "utf-8")
     TABLES.write_text(text, "utf-8")
     shown = {TOPICS[topic]: results[topic] for topic in reversed(TOPICS) if results[topic]}  # pictures first
     (RESULTS / "index.html").write_text(page(shown), "utf-8")

@@ -58,5 +58,6 @@ def reindex_command(door: Door, *, embedder: str | None) -> None:
     with door.open(for_user=False, embedder=embedder) as memory, terminal.Progress("rows done") as progress:
         result = memory.reindex(progress=progress.show)
     model = result.model or "no embedder"
-    door.tell(result.to_dict(), [f"{result.rows} vectors exchanged; all are of {model} now"])
+    more = [f"{result.left} memories came in meanwhile and have none yet; run it again"] if result.left else []
+    door.tell(result.to_dict(), [f"{result.rows} vectors exchanged; all are of {model} now", *more])
     warn_if_behind(result)

@@ -104,11 +104,17 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         found = max((one for one in supports if one is not None), key=lambda one: (one.is_enough, one.coverage), default=None)
         size, withheld = reading.trusted.size, fetching.withheld
     integrity = integrity_of(store, withheld)
-    notes = tuple(dict.fromkeys(note for meaning in meanings.values() for note in meaning.notes))
+    asking = Asking.of(question.query, MAX_QUERY_TERMS)
+    notes = (*dict.fromkeys(note for meaning in meanings.values() for note in meaning.notes), *asking.notes)
     if found is None or not found.is_enough:
         return Answer("", (), True, "no memory supports an answer", integrity=integrity, withheld=withheld, notes=notes)
-    source, quote = found.source, found.quote
-    citation = Citation(
+    citation = _citation(found.source, found.quote)
+    trace = make_trace(store, question, size, [citation.id])
+    return Answer(citation.quote, (citation,), False, "supported", trace, integrity, withheld, notes)
+
+
+def _citation(source: Record, quote: Quote) -> Citation:
+    return Citation(
         id=source.id.hex(),
         version=source.version,
         quote=quote.text,
@@ -122,5 +128,3 @@ def answer(store: VerifiedStore, question: Question) -> Answer:
         authority=name_of(source.authority),
         trust=name_of(source.trust),
     )
-    trace = make_trace(store, question, size, [citation.id])
-    return Answer(quote.text, (citation,), False, "supported", trace, integrity, withheld, notes)

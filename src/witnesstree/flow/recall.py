@@ -171,7 +171,7 @@ def search(store: VerifiedStore, question: Question) -> SearchResult:
         verified_through=size,
         integrity=integrity_of(store, withheld),
         withheld=withheld,
-        notes=meaning.notes,
+        notes=(*meaning.notes, *asking.notes),
         _trace=partial(make_trace, store, question, size, [hit.id for hit in hits]),
         _context=partial(make_context, store, hits, withheld, question.budget_tokens),
     )

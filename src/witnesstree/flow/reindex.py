@@ -18,6 +18,7 @@ from witnesstree.flow.vectors import dim_of, model_of
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.digest import Leaf, decode_leaf
 from witnesstree.proof.seal import verify_seal
+from witnesstree.providers.base import is_remote
 from witnesstree.types.facts import audit_facts
 from witnesstree.types.record import SealedRecord
 from witnesstree.types.result import Reindexed
@@ -60,10 +61,10 @@ def reindex(store: VerifiedStore, progress: Progress | None = None) -> Reindexed
                 progress(done, max(done, total))
     if not made:
         return Reindexed(model, 0)
-    changed, written = store.write(_writer(store, target, made))
+    (changed, left), written = store.write(_writer(store, target, made))
     _drop(store, owners)
     store.scrub()
-    return Reindexed(model, changed, written.anchor_behind)
+    return Reindexed(model, changed, left, written.anchor_behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +147,32 @@ def _read_piece(data: bytes | None, model: str) -> Made:
     return made
 
 
-def _writer(store: VerifiedStore, target: _Target, made: Made) -> Callable[[Transaction, Reading], int]:
+def _writer(store: VerifiedStore, target: _Target, made: Made) -> Callable[[Transaction, Reading], tuple[int, int]]:
     """Return what puts the vectors in place: a full check, then every row sealed anew.
 
-    Rows that were written meanwhile are embedded then.
+    Rows that were written meanwhile are embedded then; not by a remote embedder, which nobody waits for in a transaction.
     """
 
-    def build(transaction: Transaction, reading: Reading) -> int:
+    def build(transaction: Transaction, reading: Reading) -> tuple[int, int]:
         report, tally = examine(store, reading.snapshot, None)
         if not report.ok:
             raise IntegrityError("the store does not verify and was left as it is; run 'wtree audit'", reason="audit_failed")
-        changed = 0
+        changed = left = 0
 
         def vector_of(row: SealedRecord) -> bytes:
-            nonlocal changed
+            nonlocal changed, left
             if not target.is_to_change(row):
                 return row.vector
-            changed += 1
             vector = made.get(row.seq)
+            if vector is None and is_remote(store.embedder):
+                left += 1
+                return b""
+            changed += 1
             return _embedded(store, [row])[0] if vector is None else vector
 
         about = json.dumps({"model": target.model}, sort_keys=True).encode()
         rewrite(transaction, reading, tally, Op.REINDEX, about, vector_of=vector_of)
-        return changed
+        return changed, left
 
     return build
 

@@ -27,17 +27,24 @@ def without_idle(question: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question: its text, its distinct terms, and those of them that say what it is about."""
+    """A question: its text, its distinct terms, those of them that say what it is about, and how many were ``left_out``."""
 
     text: str
     terms: tuple[str, ...]
     topics: tuple[str, ...]
+    left_out: int = 0
 
     @classmethod
     def of(cls, text: str, limit: int) -> Asking:
         """Return the question in a text; of its distinct terms the first ``limit`` count."""
-        terms = tuple(dict.fromkeys(terms_of(without_idle(text))))[:limit]
-        return cls(text, terms, tuple(term for term in terms if is_topic(term)))
+        every = tuple(dict.fromkeys(terms_of(without_idle(text))))
+        terms = every[:limit]
+        return cls(text, terms, tuple(term for term in terms if is_topic(term)), len(every) - len(terms))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a result says of words that were not looked for."""
+        return (f"only the first {len(self.terms)} distinct words of the question were used",) if self.left_out else ()
 
     @property
     def wants_time(self) -> bool:

@@ -279,10 +279,14 @@ class Problem(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class Reindexed(_Plain):
-    """What ``reindex`` did: the embedder that all vectors are of now (empty: none), and how many rows got another vector."""
+    """What ``reindex`` did: the embedder that all vectors are of now (empty: none), and how many rows got another vector.
+
+    ``left`` rows came in meanwhile and have none yet: they are found by words until it is run again.
+    """
 
     model: str
     rows: int
+    left: int = 0
     anchor_behind: bool = False
 
 

@@ -27,7 +27,7 @@ class Settings:
 
     state: Path
     cache: Path
-    key: str = ""
+    key: str = field(default="", repr=False)
     user: str = ""
     store: str = ""
     embedder: str = "local"

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from bench.figures import Figure
-from bench.report import between_marks, topic_of
+from bench.report import README, TABLES, between_marks, load, topic_of
 from bench.tables import all_figures, peer_table, table
 
 OURS = "Witnesstree (words)"
@@ -73,3 +73,12 @@ def test_marks_are_added_where_there_are_none():
 def test_each_module_has_one_results_file():
     assert topic_of("peers") == "retrieval"
     assert topic_of("writes") == "integrity"
+
+
+def test_tables_in_readme_and_results_are_what_the_bench_prints() -> None:
+    """Nobody writes a figure by hand: the text between the marks is made from the kept results."""
+    wanted = peer_table(load("retrieval"))
+    for path in (README, TABLES):
+        text = path.read_text("utf-8")
+        between = text.partition("<!-- peers: begin -->\n")[2].partition("\n<!-- peers: end -->")[0]
+        assert between == wanted, f"{path.name}: run python -m bench.report"

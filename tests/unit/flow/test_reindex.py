@@ -155,6 +155,27 @@ def test_rows_written_meanwhile_get_a_vector_too(path: Path) -> None:
             assert memory.audit().ok
 
 
+def test_remote_embedder_is_not_waited_for_in_the_last_step(path: Path) -> None:
+    """Rows that came in meanwhile are kept without a vector, counted, and filled by the next run."""
+    with Memory.open(path, user="ana", embedder=Counting("old")) as other:
+        texts = [f"cem {n} is new here" for n in range(9)]
+
+        def write(embedder: Counting) -> None:
+            if texts:  # were a transaction open now, this would wait for it and fail
+                other.add(texts.pop(), user="cem")
+
+        remote = Counting("new", write)
+        remote.is_remote = True
+        with Memory.open(path, user="ana", embedder=remote) as memory:
+            result = memory.reindex()
+            assert result.left >= 1
+            added = 9 - len(texts)
+            texts.clear()
+            assert memory.reindex().rows == result.left
+            assert memory.reindex().rows == 0
+            assert len(memory.list(user="cem").items) == added and memory.audit().ok
+
+
 def test_without_an_embedder_the_vectors_go(path: Path) -> None:
     """Words only: nothing of any vector stays in the store's files."""
     with Memory.open(path, user="ana", embedder=Counting("old")) as memory:

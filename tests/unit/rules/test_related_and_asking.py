@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from witnesstree import Memory
 from witnesstree.rules.asking import Asking
 from witnesstree.rules.citation import MIN_COVERAGE, MIN_LEAD, least_lead
 from witnesstree.rules.related import related_to
@@ -48,3 +49,13 @@ def test_question_of_time_is_known(question: str, wants: bool) -> None:
 def test_full_coverage_needs_no_lead() -> None:
     """Two may have said the very same."""
     assert least_lead(MIN_COVERAGE) == MIN_LEAD > 0 > least_lead(1.0)
+
+
+def test_words_that_were_not_looked_for_are_told() -> None:
+    """No silent cap: up to the limit nothing is said, beyond it how many words were used."""
+    with Memory.open("ram:", user="u", embedder="none") as memory:
+        memory.add("pear number 7")
+        short, long = (" ".join(f"word{n}" for n in range(count)) for count in (256, 257))
+        assert memory.search(short).notes == memory.answer(short).notes == ()
+        for result in (memory.search(long), memory.answer(long)):
+            assert result.notes == ("only the first 256 distinct words of the question were used",)
