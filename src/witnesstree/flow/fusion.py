@@ -120,9 +120,10 @@ def candidates(view: View, asking: Asking, visible: NDArray[np.bool_], embedder:
     if not len(found):
         return
     heads = _best(view, own, found, ranking.CANDIDATES)
-    yield _in_context(view, asking, visible, own, _with_followers(view.columns.talk(), heads, visible))
+    first = _with_followers(view.columns.talk(), heads, visible)
+    yield _in_context(view, asking, visible, own, first)
     rest = own.relevant.copy()
-    rest[heads] = False
+    rest[first] = False  # a follower may be relevant itself: nothing comes twice
     later = np.flatnonzero(rest)
     later = later[np.argsort(-own.base[later], kind="stable")]
     for start in range(0, len(later), ranking.CANDIDATES):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from witnesstree import Memory
+from witnesstree import Memory, Message
 from witnesstree.rules.ranking import WEIGHTS
 
 NOTES = [
@@ -207,3 +207,12 @@ def test_echoes_of_a_question_do_not_crowd_out_who_has_authority(memory: Memory)
     memory.add([{"role": "tool", "name": "web", "content": f"The rent account number is {n}."} for n in range(10, 18)])
     citation = memory.answer("What is the rent account number?").citations[0]
     assert (citation.quote, citation.authority) == ("The rent account number is 4711.", "authorized")
+
+
+def test_no_memory_is_found_twice_however_many_there_are() -> None:
+    """Beyond the first candidates: turns that follow one and are relevant themselves come once, and every one comes."""
+    with Memory.open("ram:", user="ana", embedder="none") as memory:
+        turns = [Message(f"tea number {n}", session=f"talk {n // 50}") for n in range(900)]
+        ids = memory.add(turns).episodes
+        found = [hit.id for hit in memory.search("tea number", k=1000).hits]
+        assert len(found) == len(set(found)) == len(ids)
