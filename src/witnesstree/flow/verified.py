@@ -13,8 +13,10 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from witnesstree.anchors.base import Anchor, AnchorState
-from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, SealError, StoreError
+from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, ProviderError, SealError, StoreError
 from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.quarantine import horizon
@@ -191,11 +193,20 @@ class VerifiedStore:
         )
 
     def vectors_of(self, texts: Sequence[str]) -> list[bytes]:
-        """Return the stored vector of each text; nothing without an embedder."""
+        """Return the stored vector of each text; nothing without an embedder.
+
+        Raises:
+            ProviderError: the embedder gives something else than one vector a text of its dimension.
+        """
         if self.embedder is None or not texts:
             return [b""] * len(texts)
         model = self.embedder.id
-        return [pack_vector(model, values) for values in self.embedder.embed(texts)]
+        made = np.asarray(self.embedder.embed(texts))
+        if made.dtype.kind != "f" or made.shape != (len(texts), self.embedder.dim) or not np.isfinite(made).all():
+            raise ProviderError(
+                f"the embedder {model} gave no {len(texts)} vectors of {self.embedder.dim} finite numbers", reason="wrong_vector"
+            )
+        return [pack_vector(model, values) for values in made]
 
     def now(self) -> int:
         """Return the present instant, microseconds UTC."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
 from witnesstree.errors import InputError
-from witnesstree.providers.base import Embedder
+from witnesstree.providers.base import Embedder, is_remote
+from witnesstree.types.limits import MAX_DIMENSIONS
 from witnesstree.types.settings import Settings
 
 LOCAL: Final = "local"
@@ -60,5 +62,26 @@ def as_embedder(value: object, settings: Settings | None = None) -> Embedder | N
     if isinstance(value, str):
         return make_embedder(value, settings)
     if all(hasattr(value, name) for name in ("id", "dim", "floor", "embed", "embed_query")):
-        return cast(Embedder, value)
+        return _checked(cast(Embedder, value))
     raise InputError("embedder must be a name or an object with id, dim, floor, embed and embed_query", field="embedder")
+
+
+def _checked(embedder: Embedder) -> Embedder:
+    """Return an embedder object whose name and numbers can be stored and compared.
+
+    Raises:
+        InputError: naming what is wrong.
+    """
+    name, dim, floor = embedder.id, embedder.dim, embedder.floor
+    if not isinstance(name, str) or not re.fullmatch(r"[!-~]{1,64}", name):
+        raise InputError("an embedder's id is 1 to 64 printable ASCII characters without spaces", field="embedder")
+    if (
+        isinstance(dim, bool)
+        or not isinstance(dim, int)
+        or not 0 <= dim <= MAX_DIMENSIONS
+        or (not dim and not is_remote(embedder))
+    ):
+        raise InputError(f"an embedder's dim is a whole number from 1 to {MAX_DIMENSIONS}", field="embedder")
+    if isinstance(floor, bool) or not isinstance(floor, int | float) or not -1 <= floor <= 1:
+        raise InputError("an embedder's floor is a cosine, from -1 to 1", field="embedder")
+    return embedder

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from witnesstree.errors import AccessError, InputError, ProviderError
 from witnesstree.providers.client import Client, Endpoint
+from witnesstree.types.limits import MAX_DIMENSIONS
 from witnesstree.types.settings import Settings
 
 OPENAI: Final = "openai:"
@@ -33,7 +34,6 @@ TEXT_BYTES: Final = 8_000
 """A longer text is cut to its first whole characters within this many UTF-8 bytes: never more tokens than 8,000."""
 QUERY_S: Final = 10.0
 """How long a search waits for the vector of its question, tries included, before it goes by words, seconds."""
-MAX_DIM: Final = 16_384
 MAX_COMPONENT: Final = 1e6
 _MODEL: Final = re.compile(r"[!-~]{1,200}")
 _KEY: Final = re.compile(r"[!-~]{1,4096}")
@@ -152,8 +152,12 @@ class RemoteEmbedder:
 
     def _checked(self, numbers: object) -> NDArray[np.float32]:
         """Return a vector of length 1, or all zero, made of what stands in an answer."""
-        if not isinstance(numbers, list) or not 1 <= len(numbers) <= MAX_DIM or not set(map(type, numbers)) <= {int, float}:
-            raise self._wrong("wrong_vector", f"answers with an embedding that is no list of 1 to {MAX_DIM} numbers")
+        if (
+            not isinstance(numbers, list)
+            or not 1 <= len(numbers) <= MAX_DIMENSIONS
+            or not set(map(type, numbers)) <= {int, float}
+        ):
+            raise self._wrong("wrong_vector", f"answers with an embedding that is no list of 1 to {MAX_DIMENSIONS} numbers")
         if not all(-MAX_COMPONENT <= number <= MAX_COMPONENT for number in numbers):
             raise self._wrong("wrong_vector", "answers with an embedding of numbers that are not finite, or huge")
         with self._lock:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from witnesstree.errors import InputError
-from witnesstree.rules.terms import is_topic, terms_of
+from witnesstree.rules.terms import is_spaced, says_something, terms_of
 from witnesstree.types.message import check_text
 
 EQUALS: Final = " = "
 MAX_NAME_CHARS: Final = 200
+_WORD: Final = re.compile(r"[^\s,;:!?()\"'’]+")
 MAX_EXPANSIONS: Final = 8
 """Names that are added to one question at most."""
 
@@ -45,7 +47,7 @@ def _checked(value: object, field: str) -> str:
         raise InputError(
             f"{field} is one name: at most {MAX_NAME_CHARS} characters, one line, no {EQUALS.strip()!r}", field=field
         )
-    if not any(map(is_topic, terms_of(text))):
+    if not says_something(terms_of(text)):
         raise InputError(f"{field} holds no word by which it could be found", field=field)
     return text
 
@@ -64,29 +66,49 @@ def parse_alias(text: str) -> Alias:
 
 def expand(question: str, aliases: Iterable[Alias]) -> str:
     """Return a question with the other names of what it names behind it; as it is if it names nothing of the kind."""
-    asked = terms_of(question)
+    asked = _Question(question)
     added: list[str] = []
     for pair in aliases:
         for here, there in (pair, reversed(pair)):
-            if len(added) < MAX_EXPANSIONS and _contains(asked, terms_of(here)) and not _contains(asked, terms_of(there)):
+            if len(added) < MAX_EXPANSIONS and asked.places(here) and not asked.places(there):
                 added.append(there)
     return " ".join([question, *dict.fromkeys(added)])
 
 
 def replaced(question: str, aliases: Iterable[Alias]) -> list[str]:
     """Return the question, and versions of it in which a name is replaced by another name of the same thing."""
-    asked = question.split()
+    asked = _Question(question)
     found = [question]
     for pair in aliases:
         for here, there in (pair, reversed(pair)):
-            words = here.split()
-            for at in range(len(asked) - len(words) + 1):
-                window = asked[at : at + len(words)]
-                if terms_of(" ".join(window)) == terms_of(here) and len(found) <= MAX_EXPANSIONS:
-                    found.append(" ".join([*asked[:at], there, *asked[at + len(words) :]]))
+            for start, end in asked.places(here):
+                if len(found) <= MAX_EXPANSIONS:
+                    found.append(question[:start] + there + question[end:])
     return list(dict.fromkeys(found))
 
 
-def _contains(terms: list[str], part: list[str]) -> bool:
-    """Return whether ``part`` stands in ``terms`` as it is."""
-    return any(terms[at : at + len(part)] == part for at in range(len(terms) - len(part) + 1))
+class _Question:
+    """Where names stand in a question: whole words by their terms, anywhere in scripts without spaces."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words = [(match.start(), match.end(), terms_of(match.group())) for match in _WORD.finditer(text)]
+        self._first: dict[str, list[int]] = {}
+        for at, (_, _, terms) in enumerate(self._words):
+            if terms:
+                self._first.setdefault(terms[0], []).append(at)
+
+    def places(self, name: str) -> list[tuple[int, int]]:
+        """Return start and end of each place where the name stands, in characters."""
+        if not is_spaced(name):
+            return [match.span() for match in re.finditer(re.escape(name), self._text)]
+        wanted = terms_of(name)
+        return [span for at in self._first.get(wanted[0], ()) if (span := self._span(at, wanted)) is not None]
+
+    def _span(self, at: int, wanted: list[str]) -> tuple[int, int] | None:
+        terms: list[str] = []
+        for _, end, more in self._words[at : at + len(wanted)]:
+            terms += more
+            if len(terms) >= len(wanted):
+                return (self._words[at][0], end) if terms == wanted else None
+        return None

@@ -16,7 +16,32 @@ MIN_LEAD: Final = 0.1
 """By how much the best that a person said must fit a question about that person better than the best that anybody else said."""
 LEAD_FOR_COVERAGE: Final = 0.3
 """How much less lead is asked for with full coverage than with none: two may have said the very same."""
-_SENTENCE: Final = re.compile(r"[^\n]+?(?:(?:[!?؟]|(?<!\d)\.)[.!?؟]*(?=\s|$)|[。！？]+|(?=\n)|$)")
+_SHORT: Final = (
+    "Dr",
+    "Mr",
+    "Mrs",
+    "Ms",
+    "Prof",
+    "St",
+    "Sr",
+    "Jr",
+    "Nr",
+    "vs",
+    "e.g",
+    "i.e",
+    "z.B",
+    "Hr",
+    "Fr",
+    "Mme",
+    "Sra",
+    "ca",
+)
+"""What a full stop follows without ending the sentence."""
+_NOT_SHORT: Final = "".join(rf"(?<!\b{re.escape(word)})" for word in _SHORT)
+_SENTENCE: Final = re.compile(
+    # A run of marks is looked at from its first mark only: a long one costs its length once.
+    rf"[^\n]+?(?:(?<![.!?؟])(?:[!?؟]|(?<!\d){_NOT_SHORT}\.|(?<=\d)\.(?=[.!?؟]))[.!?؟]*+(?=\s|$)|[。！？]+|(?=\n)|$)"
+)
 _NAME: Final = re.compile(r"(?<=\s)(?:[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w-]*|\w*\d[\w-]*)")
 Weight = Callable[[str], float]
 

@@ -26,4 +26,5 @@ pela pelo quem são seu sua um uma aan bij dat deze die dit een er haar heb heef
 mijn naar niet of om ook op uit van voor waar was wat welke wie wij wordt ze zij zijn
 """
 
+LANGUAGES: Final = (ENGLISH, GERMAN, ROMANCE_AND_DUTCH)
 FUNCTION_WORDS: Final = frozenset(f"{ENGLISH} {GERMAN} {ROMANCE_AND_DUTCH}".split())

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from witnesstree.rules.function_words import FUNCTION_WORDS
+from witnesstree.rules.function_words import FUNCTION_WORDS, LANGUAGES
 from witnesstree.rules.normal_form import normal_form
 from witnesstree.rules.stem import stem
 from witnesstree.types.wire import ABSENT
@@ -31,6 +31,7 @@ _RUNS: Final = re.compile(
     rf"(?P<dense>[{_DENSE}]+)|(?P<ascii>[a-z0-9\u00df-\u024f]+(?:\+\+|#)?)|(?P<emoji>[{_EMOJI}](?:\ufe0f?[\U0001f3fb-\U0001f3ff]?)"
     rf"(?:\u200d[{_EMOJI}]\ufe0f?)*)|(?P<word>(?:(?![{_DENSE}{_EMOJI}a-z0-9\u00df-\u024f_])[\w{_JOINED}])+)"
 )
+_SPACELESS: Final = re.compile(f"[{_DENSE}]")
 _MARKED: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
 
 
@@ -78,6 +79,19 @@ def is_topic(term: str) -> bool:
 
 
 STOP_WORDS: Final = frozenset(term for word in FUNCTION_WORDS for term in terms_of(word))
+_STOP_WORDS_OF: Final = [frozenset(term for word in words.split() for term in terms_of(word)) for words in LANGUAGES]
+
+
+def says_something(terms: list[str]) -> bool:
+    """Return whether terms together name a thing: "son" alone says nothing in Spanish, "my son" does in English."""
+    if any(map(is_topic, terms)):
+        return True
+    return len(terms) > 1 and not any(words.issuperset(terms) for words in _STOP_WORDS_OF)
+
+
+def is_spaced(text: str) -> bool:
+    """Return whether a text is of scripts that put spaces between words."""
+    return _SPACELESS.search(text) is None
 
 
 MONTHS: Final = (

@@ -20,6 +20,8 @@ MAX_QUERY_CHARS: Final = 100_000
 """One query, characters; of its words the first ``MAX_QUERY_TERMS`` distinct ones are used."""
 MAX_QUERY_TERMS: Final = 256
 """Distinct words of one query."""
+MAX_DIMENSIONS: Final = 16_384
+"""Components of one vector."""
 MAX_RESULTS: Final = 1000
 """Largest ``k`` of ``search`` and ``limit`` of ``list``."""
 MAX_BUDGET_TOKENS: Final = 1_000_000

@@ -81,3 +81,40 @@ def test_vectors_of_another_embedder_are_refused_by_name(tmp_path) -> None:
         Memory.open(store, embedder="best")
     with pytest.raises(InputError, match="embedder"):
         as_embedder(3)
+
+
+class Malformed(Other):
+    """An embedder that answers whatever it was given."""
+
+    def __init__(self, answer: object, **about: object) -> None:
+        self.answer = answer
+        for name, value in about.items():
+            setattr(self, name, value)
+
+    def embed(self, texts: list[str]) -> object:
+        """The answer."""
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "about", [{"id": ""}, {"id": "ü"}, {"id": 5}, {"id": "a\nb"}, {"id": "x" * 65}, {"dim": 0}, {"dim": -1}, {"dim": "4"}]
+)
+def test_embedder_whose_name_or_size_can_not_be_kept_is_refused_at_open(about: dict[str, object]) -> None:
+    """In one line, before anything is written; the same for a floor that is no cosine."""
+    for wrong in (about, {"floor": float("nan")}, {"floor": 2}):
+        with pytest.raises(InputError) as caught:
+            Memory.open("ram:", user="u", embedder=Malformed(None, **wrong))
+        assert caught.value.attributes["field"] == "embedder"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, [], "x", np.zeros((1, 3)), np.zeros(256), np.full((1, 256), np.nan), np.full((1, 256), np.inf), np.zeros((2, 256))],
+    ids=range(8),
+)
+def test_embedder_that_gives_no_vectors_costs_no_words(answer: object) -> None:
+    """What it gives is never stored; the words are, and the result says so."""
+    with Memory.open("ram:", user="u", embedder=Malformed(answer)) as memory:
+        added = memory.add("a pear")
+        assert added.without_vector == 1 and "finite numbers" in added.notes[0]
+        assert memory.audit().ok and memory.list().items[0].text == "a pear"

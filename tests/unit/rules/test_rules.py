@@ -9,7 +9,7 @@ import pytest
 from witnesstree.errors import InputError
 from witnesstree.rules.authority import authority_of_correction, authority_of_turn, weakest
 from witnesstree.rules.budget import count_tokens, cut_to_tokens
-from witnesstree.rules.citation import best_quote, is_supported, read_question
+from witnesstree.rules.citation import best_quote, is_supported, read_question, statements
 from witnesstree.rules.fence import fence, inert
 from witnesstree.rules.lifecycle import TRANSITIONS, TRUST_AT_BIRTH, decide, status_at_birth
 from witnesstree.rules.policy import compile_where, is_over, parse_filter, version_as_of
@@ -281,3 +281,24 @@ def test_stem_keeps_apart_and_leaves_alone() -> None:
     ):
         assert stem(word) == word
     assert len({stem(word) for word in ("sing", "sin", "red", "bed", "class", "king", "kin")}) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("My dentist is Dr. Huber in Graz. He is kind.", ["My dentist is Dr. Huber in Graz.", "He is kind."]),
+        ("The key is with Mrs. Lang. Ring twice!", ["The key is with Mrs. Lang.", "Ring twice!"]),
+        ("Wait... what? Yes.", ["Wait...", "Yes."]),
+        ("It costs 3.50 euros. Fine!!!", ["It costs 3.50 euros.", "Fine!!!"]),
+        ("Rents, e.g. mine, rise.", ["Rents, e.g. mine, rise."]),
+    ],
+)
+def test_quotes_end_where_sentences_end(text: str, wanted: list[str]) -> None:
+    """Not behind a title or an abbreviation."""
+    assert [quote.text for quote in statements(text)] == wanted
+
+
+@pytest.mark.parametrize("run", [".", "!", ".!", "?"])
+def test_long_run_of_marks_is_read_in_linear_time(run: str) -> None:
+    """Sixteen times the run; a quadratic reading would not end while anybody waits."""
+    assert len(statements("a" + run * 400_000 + "x")) <= 1
