@@ -112,7 +112,7 @@ def test_dimension_that_changed_is_refused_by_name_until_a_reindex(place: str, s
 
 
 def test_embedder_whose_vectors_are_not_as_long_as_it_says_changes_nothing(place: str):
-    """Row P-064: it says 8 and gives 16: a search is refused, not compared in part and not a raw error; an add keeps the words."""
+    """Row P-064: it says 8 and gives 16: a search is refused, not compared in part; an add keeps the words."""
     with Memory.open(place, user="ana", embedder=Stub("stub", 8)) as memory:
         memory.add(NOTES)
         right = [hit.to_dict() for hit in memory.search("automobile").hits]
