@@ -36,7 +36,7 @@ def run(shop: Workshop) -> list[Figure]:
             checked = [partial(memory.search, query, user=user, k=K) for query in queries]
             bare = [partial(off.search, query, user=user, k=K) for query in queries]
             is_small = rows < SMALL
-            a, b = quietest(checked, bare, 4) if is_small else interleaved(checked, bare, 10 if rows <= 2_000 else 4)
+            a, b = quietest(checked, bare, 4, 11) if is_small else interleaved(checked, bare, 10 if rows <= 2_000 else 4)
             note = f"p50 {a:.0f} us with, {b:.0f} us without"
             if is_small:
                 found.append(Figure("a", f"search, owner of {rows:,}: more than off", a - b, "us", MAX_US_SMALL, note=note))

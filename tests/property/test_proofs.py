@@ -24,7 +24,7 @@ from witnesstree.proof.digest import Leaf, decode_leaf
 from witnesstree.proof.encoding import ENTRY, Entry, decode_entry
 from witnesstree.proof.keys import MasterKey, SeedSigner, StoreKeys
 from witnesstree.proof.receipt import verify_proof, verify_receipt
-from witnesstree.proof.seal import seal_row, verify_seal
+from witnesstree.proof.seal import Sealer, seal_row, verify_seal
 from witnesstree.types.facts import audit_facts, read_parts
 from witnesstree.types.record import Record, Span
 from witnesstree.types.trust import Authority, Kind, Op, Role, Status, Trust
@@ -284,13 +284,31 @@ def test_quick_readers_read_what_the_codec_decodes(record: Record, seq: int) -> 
         assert getattr(parts, name) == getattr(whole, name), name
     columns = Columns()
     names = (parts.session, parts.scope, parts.name)
-    document = columns.append(parts.fixed, b"s" * 33, seq=seq, first_seq=seq, names=names, marks=0, state=LATEST)
+    document = columns.append(parts.fixed, (b"s" * 33, b"i" * 32), seq=seq, first_seq=seq, names=names, marks=0, state=LATEST)
     facts = columns.facts(document)
     for name in facts._fields:
-        if name not in ("document", "seq", "first_seq", "seal"):
+        if name not in ("document", "seq", "first_seq", "seal", "inner"):
             assert getattr(facts, name) == getattr(whole, name), name
             assert name not in LAYOUT.names or _column(columns, name) == getattr(facts, name), name
-    assert (facts.document, facts.seq, facts.first_seq, facts.seal) == (0, seq, seq, b"s" * 33)
+    assert (facts.document, facts.seq, facts.first_seq, facts.seal, facts.inner) == (0, seq, seq, b"s" * 33, b"i" * 32)
     audited = audit_facts(content)
     for name in audited._fields:
         assert getattr(audited, name) == getattr(whole, name), name
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.integers(0, 2**40), st.data())
+def test_row_is_taken_again_only_as_it_was_proven(content: bytes, vector: bytes, seq: int, data: st.DataObject) -> None:
+    """edit-I1, edit-I3: any change of any column, a move, or another genuine row is refused by the quick second check too."""
+    keys = StoreKeys.derive(MasterKey.from_entropy(bytes(32)), bytes(16))
+    owner = keys.owner_key("user:ana")
+    sealer = Sealer(keys, owner)
+    row = seal_row(keys, owner, seq, content, vector)
+    inner = sealer.prove(row)
+    assert sealer.again(row, row.seal, inner) is row
+    field = data.draw(st.sampled_from(["seq", "owner", "content", "seal", "vector"]))
+    old = getattr(row, field)
+    new = old + 1 if field == "seq" else data.draw(st.binary(max_size=300).filter(lambda value: value != old))
+    other = seal_row(keys, owner, seq, content + b"x", vector)
+    for wrong in (row._replace(**{field: new}), other, row._replace(content=content + vector, vector=b"") if vector else other):
+        with pytest.raises(SealError):
+            sealer.again(wrong, row.seal, inner)

@@ -14,8 +14,8 @@ from witnesstree.types.trust import Kind, Role
 from witnesstree.types.wire import ABSENT
 
 _START: Final = 64
-_SLOT: Final = struct.Struct(f">{FIXED_BYTES}s33sqqIIIBB")
-_FACTS: Final = struct.Struct(">x5B2x16s16x16sIqqqqq33sqqIII")
+_SLOT: Final = struct.Struct(f">{FIXED_BYTES}s33s32sqqIIIBB")
+_FACTS: Final = struct.Struct(">x5B2x16s16x16sIqqqqq33s32sqqIII")
 _FIELDS: Final = {
     "kind": (">u1", 1),
     "role": (">u1", 2),
@@ -31,13 +31,14 @@ _FIELDS: Final = {
     "valid_to": (">i8", 84),
     "expires_at": (">i8", 92),
     "seal": ("V33", FIXED_BYTES),
-    "seq": (">i8", FIXED_BYTES + 33),
-    "first_seq": (">i8", FIXED_BYTES + 41),
-    "session": (">u4", FIXED_BYTES + 49),
-    "scope": (">u4", FIXED_BYTES + 53),
-    "name": (">u4", FIXED_BYTES + 57),
-    "marks": (">u1", FIXED_BYTES + 61),
-    "state": (">u1", FIXED_BYTES + 62),
+    "inner": ("V32", FIXED_BYTES + 33),
+    "seq": (">i8", FIXED_BYTES + 65),
+    "first_seq": (">i8", FIXED_BYTES + 73),
+    "session": (">u4", FIXED_BYTES + 81),
+    "scope": (">u4", FIXED_BYTES + 85),
+    "name": (">u4", FIXED_BYTES + 89),
+    "marks": (">u1", FIXED_BYTES + 93),
+    "state": (">u1", FIXED_BYTES + 94),
 }
 _NAMES, _FORMATS, _OFFSETS = list(_FIELDS), [f for f, _ in _FIELDS.values()], [o for _, o in _FIELDS.values()]
 LAYOUT: Final = np.dtype({"names": _NAMES, "formats": _FORMATS, "offsets": _OFFSETS, "itemsize": _SLOT.size})
@@ -106,9 +107,21 @@ class Columns:
         return self._table[field][: self.count]
 
     def append(
-        self, fixed: bytes, seal: bytes, *, seq: int, first_seq: int, names: tuple[str, str, str], marks: int, state: int
+        self,
+        fixed: bytes,
+        proven: tuple[bytes, bytes],
+        *,
+        seq: int,
+        first_seq: int,
+        names: tuple[str, str, str],
+        marks: int,
+        state: int,
     ) -> int:
-        """Add a row; return its document number. ``names`` are session, scope and speaker, ``marks`` those of ``rules.terms``."""
+        """Add a row; return its document number.
+
+        ``proven`` are its seal and the inner hash of that; ``names`` are session, scope and speaker, ``marks`` those of
+        ``rules.terms``.
+        """
         document = self.count
         if document == len(self._table):
             self._use(self._data + bytearray(len(self._data)))
@@ -116,7 +129,7 @@ class Columns:
         at = document * _SLOT.size
         self._data[at : at + _SLOT.size] = _SLOT.pack(
             fixed,
-            seal,
+            *proven,
             seq,
             first_seq,
             self.sessions.number(session),
@@ -134,7 +147,7 @@ class Columns:
         kind, role, authority, trust, status, identity, fingerprint, version, *rest = _FACTS.unpack_from(
             self._data, document * _SLOT.size
         )
-        recorded_at, said_at, valid_from, valid_to, expires_at, seal, seq, first_seq, session, scope, name = rest
+        recorded_at, said_at, valid_from, valid_to, expires_at, seal, inner, seq, first_seq, session, scope, name = rest
         return RowFacts(
             document,
             seq,
@@ -142,6 +155,7 @@ class Columns:
             identity,
             version,
             seal,
+            inner,
             fingerprint,
             kind,
             role,

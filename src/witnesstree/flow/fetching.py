@@ -28,7 +28,7 @@ def fetch_row(reading: Reading, view: View, facts: RowFacts) -> SealedRecord:
     row = next(iter(reading.snapshot.rows([facts.seq])), None)
     if row is None:
         raise _missing(facts)
-    return view.sealer.verify(row, facts.seal)
+    return view.sealer.again(row, facts.seal, facts.inner)
 
 
 def _missing(facts: RowFacts) -> SealError:
@@ -69,14 +69,14 @@ class Fetching:
 
     def _checked(self, rows: Mapping[int, SealedRecord], wanted: Sequence[RowFacts]) -> list[bytes | None]:
         """Return the content of each row if its seal is the one that the view expects."""
-        verify = self._view.sealer.verify
+        again = self._view.sealer.again
         found: list[bytes | None] = []
         for facts in wanted:
             row = rows.get(facts.seq)
             try:
                 if row is None:
                     raise _missing(facts)
-                found.append(verify(row, facts.seal).content)
+                found.append(again(row, facts.seal, facts.inner).content)
             except SealError:
                 if not self._reading.store.quarantine:
                     raise

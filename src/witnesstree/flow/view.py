@@ -173,16 +173,17 @@ class View:
         erased: list[tuple[int, int]] = []
         for row in rows:
             try:
-                seq, _, content, _, _ = self.sealer.verify(row)
+                inner = self.sealer.prove(row)
             except SealError as error:
                 if not self._quarantine:
                     raise
                 self.faults.append(Fault(row.seq if isinstance(row.seq, int) else -1, error.reason))
                 continue
+            seq = row.seq
             if not self._last_seq < seq <= leaf.last_seq:
                 raise SealError(f"row {seq} stands where no row can be", reason="row_forged", seq=seq)
-            parts = read_parts(seq, content)
-            self._insert(row, parts)
+            parts = read_parts(seq, row.content)
+            self._insert(row, parts, inner)
             if parts.fixed[1] == Kind.TOMBSTONE:
                 marks, gone = read_tombstone(parts.payload)
                 self.marks.update(marks)
@@ -190,7 +191,7 @@ class View:
         self._erase(erased)
         self._close(leaf)
 
-    def _insert(self, row: SealedRecord, parts: RowParts) -> None:
+    def _insert(self, row: SealedRecord, parts: RowParts, inner: bytes) -> None:
         seq, _, _, seal, vector = row
         fixed = parts.fixed
         self._last_seq = seq
@@ -199,7 +200,7 @@ class View:
         if self.columns.count >= len(self._visible):
             self._visible = np.concatenate((self._visible, np.zeros(len(self._visible), np.bool_)))
         if fixed[1] not in MEMORY_KINDS:
-            self.columns.append(fixed, seal, seq=seq, first_seq=seq, names=parts[3:], marks=0, state=OTHER)
+            self.columns.append(fixed, (seal, inner), seq=seq, first_seq=seq, names=parts[3:], marks=0, state=OTHER)
             self.words.add(())
             self.vectors.add(b"")
             return
@@ -212,7 +213,9 @@ class View:
             self._visible[before] = False
         words = words_of(parts.text)
         marks = marks_of(parts.text, words)
-        document = self.columns.append(fixed, seal, seq=seq, first_seq=first_seq, names=parts[3:], marks=marks, state=LATEST)
+        document = self.columns.append(
+            fixed, (seal, inner), seq=seq, first_seq=first_seq, names=parts[3:], marks=marks, state=LATEST
+        )
         latest[identity] = document
         said_at = int.from_bytes(fixed[68:76], "big", signed=True)
         self.words.add([*date_words(said_at), *words_of(parts.name), *words] if parts.name or said_at != ABSENT else words)

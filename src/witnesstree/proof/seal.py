@@ -39,11 +39,26 @@ class Sealer:
 
     def seal(self, seq: int, content: bytes, vector: bytes = b"") -> bytes:
         """Return algorithm byte ‖ HMAC-SHA-256(domain ‖ store id ‖ owner ‖ seq ‖ length of content ‖ content ‖ vector)."""
-        inner = _sha256(b"".join((self._start, _pack(seq, len(content)), content, vector))).digest()
-        return ALGORITHM + _sha256(self._end + inner).digest()
+        return ALGORITHM + _sha256(self._end + self._inner(seq, content, vector)).digest()
+
+    def _inner(self, seq: int, content: bytes, vector: bytes) -> bytes:
+        """Return the first of the MAC's two hashes, which covers everything."""
+        return _sha256(b"".join((self._start, _pack(seq, len(content)), content, vector))).digest()
+
+    def prove(self, row: SealedRecord) -> bytes:
+        """Return the inner hash of a row whose seal is genuine for this owner, place and content.
+
+        Raises:
+            SealError: altered, forged or moved (edit edit-I1).
+        """
+        seq, owner, content, seal, vector = row
+        inner = self._inner(seq, content, vector)
+        if owner != self.owner or not _equal(ALGORITHM + _sha256(self._end + inner).digest(), seal):
+            raise _altered(seq)
+        return inner
 
     def verify(self, row: SealedRecord, expected: bytes | None = None) -> SealedRecord:
-        """Return ``row`` if its seal is genuine for this owner, place and content, and is the expected one.
+        """Return ``row`` if its seal is genuine, and is the expected one.
 
         Args:
             row: what the store returned.
@@ -52,14 +67,33 @@ class Sealer:
         Raises:
             SealError: altered, forged, moved or replayed (edits edit-I1 and edit-I3).
         """
-        seq, owner, content, seal, vector = row
-        inner = _sha256(b"".join((self._start, _pack(seq, len(content)), content, vector))).digest()
-        is_genuine = _equal(ALGORITHM + _sha256(self._end + inner).digest(), seal)  # what ``seal`` makes; this is the hot path
-        if is_genuine and owner == self.owner and (expected is None or seal == expected):
-            return row
-        raise SealError(
-            f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'", reason="row_altered", seq=seq
-        )
+        self.prove(row)
+        if expected is not None and row.seal != expected:
+            raise _altered(row.seq)
+        return row
+
+    def again(self, row: SealedRecord, seal: bytes, inner: bytes) -> SealedRecord:
+        """Return ``row`` if it is the one that was proven before; the outer hash need not be made again for that.
+
+        Args:
+            row: what the store returned this time.
+            seal: the seal that was proven.
+            inner: what ``prove`` returned then.
+
+        Raises:
+            SealError: altered, forged, moved or replayed (edits edit-I1 and edit-I3).
+        """
+        seq, owner, content, found, vector = row
+        now = _sha256(b"".join((self._start, _pack(seq, len(content)), content, vector))).digest()  # ``_inner``, in the hot path
+        if found != seal or owner != self.owner or not _equal(now, inner):
+            raise _altered(seq)
+        return row
+
+
+def _altered(seq: int) -> SealError:
+    return SealError(
+        f"row {seq} is not what was written there: its seal does not match; run 'wtree audit'", reason="row_altered", seq=seq
+    )
 
 
 @functools.lru_cache(maxsize=256)

@@ -111,8 +111,8 @@ TELLS_TIME: Final = 2
 """Mark of a text with a word of time."""
 ASKS_WITHIN: Final = 4
 """Mark of a text with a question anywhere: the next turn may answer it."""
-READING: Final = 2
-"""How texts become terms and marks. It goes up with every change of them, so that no saved index of another reading is used."""
+READING: Final = 3
+"""How rows become a saved view. It goes up with every change of terms, marks or layout: a view of another reading is not used."""
 
 
 def marks_of(text: str, words: list[str]) -> int:

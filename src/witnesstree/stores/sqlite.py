@@ -55,7 +55,7 @@ class SqliteSnapshot:
         row = self._run(queries.HEAD).fetchone()
         if row is None:
             raise LogError("the store has no head any more; restore a backup", reason="head_missing")
-        return Head(*row)
+        return Head._make(row)
 
     def entries(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield log entries ascending."""

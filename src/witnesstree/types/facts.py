@@ -22,7 +22,8 @@ _LENGTHS: Final = struct.Struct(">IIII13H")
 class RowFacts(NamedTuple):
     """What the view knows of a verified row; the words and everything else stay in the store until they are a hit.
 
-    ``document`` is the row's number in the view and ``first_seq`` the log position at which the memory first came in.
+    ``document`` is the row's number in the view and ``first_seq`` the log position at which the memory first came in; ``inner``
+    is the first of the two hashes of the seal (``proof.seal``).
     """
 
     document: int
@@ -31,6 +32,7 @@ class RowFacts(NamedTuple):
     id: bytes
     version: int
     seal: bytes
+    inner: bytes
     fingerprint: bytes
     kind: int
     role: int
