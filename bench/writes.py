@@ -27,7 +27,7 @@ from bench.workshop import BATCH, Workshop
 from witnesstree import Memory
 from witnesstree.flow import ingest
 from witnesstree.flow.columns import LATEST, Columns
-from witnesstree.flow.vectors import Vectors, pack_vector
+from witnesstree.flow.vectors import Vectors, embedded
 from witnesstree.flow.words import WordIndex
 from witnesstree.providers import make_embedder
 from witnesstree.rules.terms import marks_of, words_of
@@ -108,12 +108,12 @@ class BareTable:
         """Check, encode, insert durably and index one turn: what remains of ``add`` without integrity."""
         message = check_message(text)
         record = ingest._turn(ARRIVAL, message, ingest.fingerprint_of(ARRIVAL, message), at=time.time_ns() // 1000)
-        vector = pack_vector(self._embedder.id, self._embedder.embed([text])[0])
+        [vector] = embedded(self._embedder, [text])
         content = encode(record)
         self.add(content + vector)
         parts, words = read_parts(self._next, content), words_of(text)
-        marks, names = marks_of(text, words), (parts.session, parts.scope, parts.name)
-        self._columns.append(parts.fixed, bytes(33), seq=self._next, first_seq=0, names=names, marks=marks, state=LATEST)
+        marks, names, seq = marks_of(text, words), (parts.session, parts.scope, parts.name), self._next
+        self._columns.append(parts.fixed, (bytes(33), bytes(32)), seq=seq, first_seq=0, names=names, marks=marks, state=LATEST)
         self._words.add(words)
         self._vectors.add(vector)
 

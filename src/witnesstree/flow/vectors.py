@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from witnesstree.errors import ProviderError
+from witnesstree.providers.base import Embedder
 
 _SCALE: Final = struct.Struct(">f")
 _BLOCK: Final = 512
@@ -20,14 +25,35 @@ def pack_vector(model: str, values: NDArray[np.float32]) -> bytes:
     Args:
         model: id of the embedder, at most 255 ASCII characters.
         values: the components, shape [dim].
+
+    Raises:
+        ProviderError: a component is no finite number.
     """
     head = bytes([len(model)]) + model.encode("ascii")
     largest = float(np.abs(values).max(initial=0.0))
+    if not math.isfinite(largest):
+        raise _wrong(model, len(values))
     if not largest:
         return head + _SCALE.pack(0.0)
     packed = _SCALE.pack(largest / 127)
     components: NDArray[np.int8] = np.rint(values / _SCALE.unpack(packed)[0]).clip(-127, 127).astype(np.int8)
     return head + packed + components.tobytes()
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """Return the stored form of each text's vector.
+
+    Raises:
+        ProviderError: the embedder gives something else than one vector a text of its dimension.
+    """
+    made, model = np.asarray(embedder.embed(texts)), embedder.id
+    if made.dtype.kind != "f" or made.shape != (len(texts), embedder.dim):
+        raise _wrong(model, embedder.dim)
+    return [pack_vector(model, values) for values in made]
+
+
+def _wrong(model: str, dim: int) -> ProviderError:
+    return ProviderError(f"the embedder {model} did not give each text a vector of {dim} finite numbers", reason="wrong_vector")
 
 
 def model_of(vector: bytes) -> str:

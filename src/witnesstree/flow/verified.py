@@ -13,15 +13,13 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
-import numpy as np
-
 from witnesstree.anchors.base import Anchor, AnchorState
-from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, ProviderError, SealError, StoreError
+from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, SealError, StoreError
 from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.head import TrustedHead, verify_head
 from witnesstree.flow.quarantine import horizon
 from witnesstree.flow.transaction import Transaction, read_leaf
-from witnesstree.flow.vectors import dim_of, pack_vector
+from witnesstree.flow.vectors import dim_of, embedded
 from witnesstree.flow.view import View
 from witnesstree.proof.digest import Leaf
 from witnesstree.proof.keys import MasterKey, StoreKeys
@@ -200,13 +198,7 @@ class VerifiedStore:
         """
         if self.embedder is None or not texts:
             return [b""] * len(texts)
-        model = self.embedder.id
-        made = np.asarray(self.embedder.embed(texts))
-        if made.dtype.kind != "f" or made.shape != (len(texts), self.embedder.dim) or not np.isfinite(made).all():
-            raise ProviderError(
-                f"the embedder {model} gave no {len(texts)} vectors of {self.embedder.dim} finite numbers", reason="wrong_vector"
-            )
-        return [pack_vector(model, values) for values in made]
+        return embedded(self.embedder, texts)
 
     def now(self) -> int:
         """Return the present instant, microseconds UTC."""
