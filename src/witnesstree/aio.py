@@ -51,7 +51,7 @@ class AsyncMemory:
         agent: str | None = None,
         scope: str | None = None,
         key: str = "",
-        anchor: str = "file",
+        anchor: str = "",
         on_tamper: str = "raise",
         embedder: str | Embedder | None = None,
         clock: Clock = utc_now,

@@ -11,6 +11,7 @@ from witnesstree.types.settings import Settings
 
 HOME_VARIABLE = "WITNESSTREE_HOME"
 KEY_VARIABLE = "WITNESSTREE_KEY"
+ANCHOR_VARIABLE = "WITNESSTREE_ANCHOR"
 USER_VARIABLE = "WITNESSTREE_USER"
 STORE_VARIABLE = "WITNESSTREE_STORE"
 EMBEDDER_VARIABLE = "WITNESSTREE_EMBEDDER"
@@ -37,6 +38,7 @@ def read_settings() -> Settings:
         state=state,
         cache=cache,
         key=env.get(KEY_VARIABLE, ""),
+        anchor=env.get(ANCHOR_VARIABLE, ""),
         user=env.get(USER_VARIABLE, ""),
         store=env.get(STORE_VARIABLE, ""),
         embedder=env.get(EMBEDDER_VARIABLE) or "local",

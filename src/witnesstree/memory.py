@@ -16,8 +16,9 @@ from witnesstree.flow import audit as auditing
 from witnesstree.flow import exchange, ingest, recall, relocate
 from witnesstree.flow import forget as erasing
 from witnesstree.flow import reindex as reindexing
+from witnesstree.flow.home import ANCHOR_FORMS, Home
 from witnesstree.flow.items import split_input
-from witnesstree.flow.opening import Home, Terms, memory_store, open_verified, utc_now
+from witnesstree.flow.opening import Terms, memory_store, open_verified, utc_now
 from witnesstree.flow.verified import Clock, VerifiedStore
 from witnesstree.providers import as_embedder
 from witnesstree.providers.base import Embedder
@@ -69,7 +70,7 @@ class Memory:
         agent: str | None = None,
         scope: str | None = None,
         key: str = "",
-        anchor: str = "file",
+        anchor: str = "",
         on_tamper: str = "raise",
         embedder: str | Embedder | None = None,
         clock: Clock = utc_now,
@@ -85,7 +86,9 @@ class Memory:
             agent: default agent of the verbs; it becomes the actor in the log.
             scope: default scope label of the verbs.
             key: 64 hex digits, a recovery phrase, the path of a key file, or ``keyring``; the home's own key if empty.
-            anchor: ``"file"``: the head is remembered in the state folder.
+            anchor: ``"file"``: the head is remembered in the state folder; ``"file:FOLDER"``: in that folder too, which lies on
+                another disk or machine, so that who takes the state folder can't put an older copy back (tier C); what the
+                environment says, or ``"file"``, if not given.
             on_tamper: ``"raise"``, or ``"quarantine"`` to withhold what does not verify and say how much.
             embedder: what compares by meaning: ``"local"`` (offline), ``"none"`` (words only), ``"openai:MODEL"``,
                 ``"http://HOST:PORT/PATH#MODEL"``, or an ``Embedder``; what the environment says, or ``"local"``, if not given.
@@ -117,7 +120,7 @@ class Memory:
         url = path_text(url)
         if url == "ram:":
             return cls(memory_store(RamStore, terms), None, terms, **names)
-        home = Home.at(settings, key)
+        home = Home.at(settings, key, anchor)
         return cls(open_verified(url, home, terms), home, terms, **names)
 
     def __enter__(self) -> Self:
@@ -572,7 +575,7 @@ class Memory:
 def _check_terms(on_tamper: object, anchor: object, key: object) -> None:
     if on_tamper not in ("raise", "quarantine"):
         raise InputError('on_tamper must be "raise" or "quarantine"', field="on_tamper")
-    if anchor != "file":
-        raise UnsupportedError('the only anchor is "file"', field="anchor")
+    if not isinstance(anchor, str):
+        raise InputError(ANCHOR_FORMS, field="anchor")
     if not isinstance(key, str):
         raise InputError("key must be text: hex digits, a phrase, a path, or keyring", field="key")

@@ -344,6 +344,7 @@ def die_after_commit(path: str, user: str, verb: str) -> None:
 
 def die_in_create(path: str, step: str) -> None:
     """Make a store, and end the process at a step of making it."""
+    from witnesstree.anchors.state import AnchorFolder
     from witnesstree.flow import opening
     from witnesstree.stores import sqlite
 
@@ -352,7 +353,7 @@ def die_in_create(path: str, step: str) -> None:
     elif step == "before_anchor":
         opening.settle = lambda *arguments: os._exit(9)
     else:
-        opening.StateFolder.pin = lambda *arguments: os._exit(9)  # type: ignore[method-assign]
+        AnchorFolder.pin = lambda *arguments: os._exit(9)  # type: ignore[method-assign]
     Memory.open(path)
 
 

@@ -16,8 +16,8 @@ class AnchorState(NamedTuple):
 class Anchor(Protocol):
     """Where the head is remembered elsewhere."""
 
-    def read(self) -> AnchorState | None:
-        """Return the remembered head, or None if there never was one.
+    def heads(self) -> tuple[AnchorState, ...]:
+        """Return every remembered head: none if there never was one, several if it is remembered in several places.
 
         Raises:
             LogError: what is there can't be trusted.

@@ -43,6 +43,7 @@ class FileAnchor:
         self._store_id = store_id
         self._dirty = False
         self._timer: threading.Timer | None = None
+        self._heads: tuple[AnchorState, ...] = ()
         self._threads = threading.Lock()
         self._seen: tuple[bytes, list[AnchorState | None], AnchorState | None] = (b"", [None, None], None)
         try:
@@ -55,6 +56,13 @@ class FileAnchor:
         with suppress(OSError):
             if os.fstat(self._file).st_size < 2 * SLOT_BYTES:
                 os.ftruncate(self._file, 2 * SLOT_BYTES)
+
+    def heads(self) -> tuple[AnchorState, ...]:
+        """Return the newest good slot, if there is one."""
+        state = self.read()
+        if not self._heads or self._heads[0] is not state:
+            self._heads = () if state is None else (state,)
+        return self._heads
 
     def read(self) -> AnchorState | None:
         """Return the newest good slot."""

@@ -1,4 +1,4 @@
-"""The user's state folder: which place holds which store, and marks of what was erased. Both live outside every store."""
+"""Folders outside every store: which place holds which store, where its head is remembered, and marks of what was erased."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from witnesstree.errors import StoreError
 MARK_BYTES: Final = 16
 
 
-class StateFolder:
-    """Files under the state folder; the folder is made private when it is made."""
+class AnchorFolder:
+    """Pins (which store belongs at a place) and anchors (its last head). A second one may lie on another disk or machine."""
 
     def __init__(self, folder: Path) -> None:
-        """Use ``folder``, making it if needed.
+        """Use ``folder``, making what belongs in it.
 
         Raises:
             StoreError: it can't be made or is open to other users.
         """
         self.folder = folder
-        for name in ("", "keys", "anchors", "places", "tombstones"):
+        for name in ("anchors", "places"):
             make_private_folder(folder / name)
 
     def anchor_path(self, store_id: bytes) -> Path:
@@ -54,6 +54,21 @@ class StateFolder:
         """Forget which store belongs at a place (an operator's act)."""
         self._pin_path(place).unlink(missing_ok=True)
 
+
+class StateFolder(AnchorFolder):
+    """Files under the state folder; the folder is made private when it is made."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use ``folder``, making it if needed.
+
+        Raises:
+            StoreError: it can't be made or is open to other users.
+        """
+        make_private_folder(folder)
+        super().__init__(folder)
+        for name in ("keys", "tombstones"):
+            make_private_folder(folder / name)
+
     def places(self) -> list[tuple[str, str]]:
         """Return (place, store id in hex) of every pin."""
         found = []
@@ -62,6 +77,17 @@ class StateFolder:
                 store_id, _, place = path.read_text("utf-8", "surrogateescape").partition("\n")
                 found.append((place.rstrip("\n"), store_id))
         return found
+
+    def _second_path(self, store_id: bytes) -> Path:
+        return self.folder / "anchors" / f"{store_id.hex()}.second"
+
+    def has_second(self, store_id: bytes) -> bool:
+        """Return whether a second anchor was ever used for a store: it must be there whenever one is asked for again."""
+        return self._second_path(store_id).exists()
+
+    def note_second(self, store_id: bytes, folder: Path) -> None:
+        """Remember that a second anchor is used, and where."""
+        write_private(self._second_path(store_id), os.fsencode(folder) + b"\n")
 
     def _marks_path(self, store_id: bytes) -> Path:
         return self.folder / "tombstones" / f"{store_id.hex()}.marks"

@@ -19,7 +19,8 @@ from witnesstree.cli import terminal
 from witnesstree.cli.reading import answer_lines
 from witnesstree.cli.verb import BareVerb, Door
 from witnesstree.config import child_environment
-from witnesstree.flow.opening import Home, Terms, open_verified
+from witnesstree.flow.home import Home
+from witnesstree.flow.opening import Terms, open_verified
 from witnesstree.memory import Memory
 from witnesstree.proof.receipt import verify_receipt
 from witnesstree.rules.terms import terms_of

@@ -11,7 +11,8 @@ from witnesstree.cli.verb import Door, StoreVerb
 from witnesstree.config import read_settings
 from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.checkup import Check, accept_head, check_home, check_store, forget_place
-from witnesstree.flow.opening import Home, utc_now
+from witnesstree.flow.home import Home
+from witnesstree.flow.opening import utc_now
 from witnesstree.stores import place_of
 
 

@@ -23,7 +23,7 @@ from witnesstree.cli.verb import (
 )
 from witnesstree.config import read_settings
 from witnesstree.errors import InputError
-from witnesstree.flow.opening import Home
+from witnesstree.flow.home import Home
 
 
 @click.command("init", cls=StoreVerb)

@@ -108,7 +108,7 @@ class Door:
     def open_or_make(self) -> Memory:
         """Open the memory of this command, or make it; one line on standard error then says where it and its keys are."""
         self.check_names()
-        from witnesstree.flow.opening import Home
+        from witnesstree.flow.home import Home
         from witnesstree.stores import place_exists
 
         keyring = Home.at(read_settings()).keyring

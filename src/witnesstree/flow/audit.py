@@ -109,7 +109,7 @@ def repair(store: VerifiedStore) -> tuple[Problem, ...]:
     store.store.rebuild()
 
     def build(transaction: Transaction, reading: Reading) -> tuple[Problem, ...]:
-        report, tally = examine(store, reading.snapshot, None)
+        report, tally = examine(store, reading.snapshot, ())
         if report.ok or tally.reasons - _REPAIRABLE:
             return report.problems
         rewrite(transaction, reading, tally, Op.REPAIR, b"")

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from witnesstree.anchors.file import FileAnchor
 from witnesstree.errors import Error, InputError, LogError
 from witnesstree.flow.audit import system_record
 from witnesstree.flow.forget import tombstone
 from witnesstree.flow.head import TrustedHead, verify_head
+from witnesstree.flow.home import Home
 from witnesstree.flow.ingest import mark_of
-from witnesstree.flow.opening import Home, Terms, open_verified
+from witnesstree.flow.opening import Terms, open_verified
 from witnesstree.flow.transaction import Transaction
 from witnesstree.flow.verified import Clock, Reading, VerifiedStore
 from witnesstree.proof.keys import MasterKey, StoreKeys
@@ -92,7 +92,7 @@ def _check_key(home: Home) -> Check:
 def check_store(url: str, home: Home) -> Iterator[Check]:
     """Yield what is found about a store and what its home remembers of it; an unfinished erasure is finished on the way."""
     place = place_of(url)
-    pinned = home.state.pinned(place)
+    pinned = home.pinned(place)
     if not place_exists(url):
         yield Check("place", False, f"there is no store at {place}", "" if pinned is None else _GONE)
         return
@@ -160,26 +160,26 @@ def _open_head(store: Store, store_id: bytes, home: Home) -> tuple[MasterKey, Tr
 
 
 def _check_anchor(store: Store, home: Home, keys: StoreKeys, trusted: TrustedHead, *, is_pinned: bool) -> Check:
-    path = home.state.anchor_path(keys.store_id)
     accept = (
         "find out why; put the newest copy back. Only if this state is the one you want:"
         f" wtree doctor --store {store.place} --accept-head {trusted.size} {trusted.state.root.hex()}"
     )
-    if not path.exists():
+    missing = home.missing_anchor(keys.store_id)
+    if missing is not None:
         if not is_pinned:
             return Check("anchor", True, "none yet; it is made when the store is used first")
-        return Check("anchor", False, f"the anchor {path} is missing, so a rollback could not be seen", accept)
+        return Check("anchor", False, f"the anchor {missing} is missing, so a rollback could not be seen", accept)
     try:
-        anchor = FileAnchor(path, keys.anchor_mac, keys.store_id)
+        anchor = home.open_anchor(keys)
         try:
-            known = anchor.read()
+            known = anchor.heads()
         finally:
             anchor.close()
         with store.read() as snapshot:
-            verify_head(keys, snapshot, (known,))
+            verify_head(keys, snapshot, known)
     except Error as error:
         return Check("anchor", False, str(error), accept)
-    behind = trusted.size - (known.size if known else 0)
+    behind = trusted.size - min((head.size for head in known), default=0)
     return Check("anchor", True, "agrees" if not behind else f"{behind} entries behind the store; it follows at the next use")
 
 
@@ -200,11 +200,11 @@ def forget_place(url: str, home: Home, typed: str) -> str:
         InputError: something else was typed, or nothing is known about the place.
     """
     place = place_of(url)
-    if home.state.pinned(place) is None:
+    if home.pinned(place) is None:
         raise InputError(f"no store is remembered at {place}", field="store")
     if typed != place:
         raise InputError(f"to forget the place, type it exactly: {place}", field="place")
-    home.state.unpin(place)
+    home.unpin(place)
     return place
 
 
@@ -251,7 +251,7 @@ def accept_head(url: str, home: Home, *, size: int, root: str, clock: Clock) -> 
         erased, _ = store.write(build)
         with store.reading() as reading:
             state = reading.trusted.state
-        anchor = FileAnchor(home.state.anchor_path(store.keys.store_id), store.keys.anchor_mac, store.keys.store_id)
+        anchor = home.open_anchor(store.keys)
         anchor.replace(state)
         anchor.close()
         if erased:

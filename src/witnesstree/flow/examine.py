@@ -53,7 +53,7 @@ class Tally:
 def examine(
     store: VerifiedStore,
     snapshot: Snapshot,
-    remembered: AnchorState | None,
+    remembered: tuple[AnchorState, ...],
     *,
     tally: Tally | None = None,
     progress: Progress | None = None,

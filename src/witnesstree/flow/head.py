@@ -31,7 +31,7 @@ class TrustedHead:
         return self.state.size
 
 
-def verify_head(keys: StoreKeys, snapshot: Snapshot, known: Iterable[AnchorState | None]) -> TrustedHead:
+def verify_head(keys: StoreKeys, snapshot: Snapshot, known: Iterable[AnchorState]) -> TrustedHead:
     """Return the store's head if it is genuine and extends every known head.
 
     Args:
@@ -62,7 +62,7 @@ def verify_head(keys: StoreKeys, snapshot: Snapshot, known: Iterable[AnchorState
     if entry.op is not Op.COMMIT or entry.seq != size - 1:
         raise LogError("the log does not end with a commit", reason="log_altered")
     state = AnchorState(size, checkpoint.root, tuple(peaks))
-    _verify_extension(snapshot, [k for k in known if k is not None], state)
+    _verify_extension(snapshot, list(known), state)
     return TrustedHead(head, state, entry.after)
 
 

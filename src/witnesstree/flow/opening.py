@@ -11,14 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from witnesstree.anchors.base import Anchor
-from witnesstree.anchors.file import FileAnchor
-from witnesstree.anchors.state import StateFolder
 from witnesstree.errors import ConflictError, InputError, IntegrityError, LogError, NotFoundError
 from witnesstree.flow.audit import system_record
 from witnesstree.flow.cache import ViewCache
 from witnesstree.flow.forget import settle_cut_off
 from witnesstree.flow.head import TrustedHead
-from witnesstree.flow.keyring import KeyRing
+from witnesstree.flow.home import Home
 from witnesstree.flow.transaction import genesis
 from witnesstree.flow.verified import Clock, VerifiedStore
 from witnesstree.proof.keys import MasterKey, StoreKeys
@@ -27,28 +25,12 @@ from witnesstree.stores import create_store, open_store, place_exists, place_of
 from witnesstree.stores.base import Store
 from witnesstree.types.batch import Batch
 from witnesstree.types.instant import present
-from witnesstree.types.settings import Settings
 from witnesstree.types.trust import Op
 
 
 def utc_now() -> datetime:
     """Return the present instant."""
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class Home:
-    """One user's home: settings, state folder and keys."""
-
-    settings: Settings
-    state: StateFolder
-    keyring: KeyRing
-
-    @classmethod
-    def at(cls, settings: Settings, key: str = "") -> Home:
-        """Return the home that the settings name, with a key handed in or from its files."""
-        state = StateFolder(settings.state)
-        return cls(settings, state, KeyRing(state, key or settings.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +63,7 @@ def open_verified(url: str, home: Home, terms: Terms) -> VerifiedStore:
     """
     place = place_of(url)
     _refuse_keys_beside(place, home)
-    pinned = home.state.pinned(place)
+    pinned = home.pinned(place)
     if not place_exists(url):
         if pinned is not None:
             raise LogError(
@@ -119,10 +101,10 @@ def _create(url: str, home: Home, clock: Clock) -> None:
 
 def settle(url: str, home: Home, store_id: bytes, head: TrustedHead) -> None:
     """Remember a new store: first its head in an anchor, then its id at its place."""
-    anchor = FileAnchor(home.state.anchor_path(store_id), StoreKeys.derive(home.keyring.load(), store_id).anchor_mac, store_id)
+    anchor = home.open_anchor(StoreKeys.derive(home.keyring.load(), store_id))
     anchor.advance(head.state)
     anchor.close()
-    home.state.pin(place_of(url), store_id)
+    home.pin(place_of(url), store_id)
 
 
 def first_batch(master: MasterKey, store_id: bytes, op: Op, payload: bytes, clock: Clock) -> tuple[Batch, TrustedHead]:
@@ -137,7 +119,7 @@ def first_batch(master: MasterKey, store_id: bytes, op: Op, payload: bytes, cloc
 
 
 def _open_existing(url: str, place: str, home: Home, terms: Terms) -> VerifiedStore:
-    pinned = home.state.pinned(place)
+    pinned = home.pinned(place)
     try:
         store = open_store(url)
     except InputError as error:
@@ -204,12 +186,14 @@ def _settled(verified: VerifiedStore, home: Home, terms: Terms, *, is_pinned: bo
     """Verify the head once, finish what a dead process left open, and remember the place."""
     if terms.examine:
         return verified
-    with verified.reading():
-        pass
+    with verified.reading() as reading:
+        state = reading.trusted.state
     if not verified.store.is_backup:
         settle_cut_off(verified, home.state)
-        if not is_pinned:
-            home.state.pin(verified.store.place, verified.keys.store_id)
+        if home.second is not None and verified.anchor is not None:
+            verified.anchor.advance(state)  # a second anchor that is new, or was away, catches up
+        if not is_pinned or home.second is not None:
+            home.pin(verified.store.place, verified.keys.store_id)
     return verified
 
 
@@ -228,16 +212,16 @@ def _id_of(store: Store, *, pinned: bytes | None, examine: bool) -> bytes:
 def _anchor(home: Home, store: Store, master: MasterKey, store_id: bytes, *, is_pinned: bool) -> Anchor | None:
     if store.is_backup:
         return None
-    path = home.state.anchor_path(store_id)
-    keys = StoreKeys.derive(master, store_id)
-    if is_pinned and not path.exists():
+    missing = home.missing_anchor(store_id) if is_pinned else None
+    if missing is not None:
         raise LogError(
-            f"the anchor {path} is missing, so a rollback could not be seen; put it back or run 'wtree doctor'",
+            f"the anchor {missing} is missing, so a rollback could not be seen; put it back or run 'wtree doctor'",
             reason="anchor_missing",
         )
-    anchor = FileAnchor(path, keys.anchor_mac, store_id)
-    if is_pinned and anchor.read() is None:
+    anchor = home.open_anchor(StoreKeys.derive(master, store_id))
+    if is_pinned and not anchor.heads():
         anchor.close()
+        path = home.state.anchor_path(store_id)
         raise LogError(
             f"the anchor {path} is empty, so a rollback could not be seen; run 'wtree doctor'", reason="anchor_missing"
         )

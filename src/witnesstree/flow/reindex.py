@@ -154,7 +154,7 @@ def _writer(store: VerifiedStore, target: _Target, made: Made) -> Callable[[Tran
     """
 
     def build(transaction: Transaction, reading: Reading) -> tuple[int, int]:
-        report, tally = examine(store, reading.snapshot, None)
+        report, tally = examine(store, reading.snapshot, ())
         if not report.ok:
             raise IntegrityError("the store does not verify and was left as it is; run 'wtree audit'", reason="audit_failed")
         changed = left = 0

@@ -12,8 +12,9 @@ from witnesstree.errors import InputError, IntegrityError
 from witnesstree.flow.audit import audit, rewrite, system_record
 from witnesstree.flow.examine import examine, rows_again
 from witnesstree.flow.head import TrustedHead
+from witnesstree.flow.home import Home
 from witnesstree.flow.ingest import mark_of
-from witnesstree.flow.opening import Home, Terms, open_verified, settle
+from witnesstree.flow.opening import Terms, open_verified, settle
 from witnesstree.flow.transaction import EmptyMap, Transaction, beginning
 from witnesstree.flow.verified import Reading, VerifiedStore
 from witnesstree.proof.keys import MasterKey, StoreKeys
@@ -149,7 +150,7 @@ def rotate(store: VerifiedStore, home: Home, *, lost_signer: bool) -> AuditRepor
         home.keyring.write(entropy, naming, home.keyring.next_path(store_id))
 
         def build(transaction: Transaction, reading: Reading) -> None:
-            report, tally = examine(store, reading.snapshot, None)
+            report, tally = examine(store, reading.snapshot, ())
             if not report.ok:
                 raise IntegrityError(
                     "the store does not verify; run 'wtree audit' before a key is rotated", reason="audit_failed"

@@ -136,7 +136,7 @@ class VerifiedStore:
         self._pid = os.getpid()
         self._is_closed = False
         self._trusted: TrustedHead | None = None
-        self._anchored: AnchorState | None = None
+        self._anchored: tuple[AnchorState, ...] = ()
         self._views: OrderedDict[bytes, View] = OrderedDict()
         self.use_keys(master)
 
@@ -224,7 +224,7 @@ class VerifiedStore:
                 return
 
     @contextmanager
-    def looking(self) -> Iterator[tuple[Snapshot, AnchorState | None]]:
+    def looking(self) -> Iterator[tuple[Snapshot, tuple[AnchorState, ...]]]:
         """Open one look at the store that refuses nothing yet, with what the anchor remembers (for audits and copies)."""
         self._refuse_fork()
         with self._lock:
@@ -237,7 +237,7 @@ class VerifiedStore:
                     yield snapshot, remembered
                 return
 
-    def _synced(self, snapshot: Snapshot, remembered: AnchorState | None, *, is_last: bool) -> TrustedHead | None:
+    def _synced(self, snapshot: Snapshot, remembered: tuple[AnchorState, ...], *, is_last: bool) -> TrustedHead | None:
         """Return the verified head; None if the look may have begun before the keys were changed twice: look again."""
         try:
             return self.sync(snapshot, remembered)
@@ -253,12 +253,14 @@ class VerifiedStore:
         if self._is_closed:
             raise StoreError("this memory is closed; open it again", reason="closed")
 
-    def _read_anchor(self) -> AnchorState | None:
-        return None if self.anchor is None or self.store.is_backup else self.anchor.read()
+    def _read_anchor(self) -> tuple[AnchorState, ...]:
+        return () if self.anchor is None or self.store.is_backup else self.anchor.heads()
 
-    def _follow(self, state: AnchorState, remembered: AnchorState | None) -> bool:
+    def _follow(self, state: AnchorState, remembered: tuple[AnchorState, ...]) -> bool:
         """Let the anchor follow a verified head; return whether it could not."""
-        if self.anchor is None or self.store.is_backup or (remembered is not None and remembered.size >= state.size):
+        if self.anchor is None or self.store.is_backup:
+            return False
+        if remembered and all(head.size >= state.size for head in remembered):
             return False
         try:
             self.anchor.advance(state)
@@ -266,17 +268,17 @@ class VerifiedStore:
             return True  # the write itself is done; a fork in the anchor is refused by the next read
         return False
 
-    def sync(self, snapshot: Snapshot, remembered: AnchorState | None) -> TrustedHead:
+    def sync(self, snapshot: Snapshot, remembered: tuple[AnchorState, ...]) -> TrustedHead:
         """Return the verified head; it is verified again unless it is the one verified last, under the same anchor.
 
         Raises:
             LogError: it does not verify, or does not extend what was seen before.
         """
         trusted = self._trusted
-        is_anchored = remembered is None or remembered is self._anchored
-        if trusted is not None and (is_anchored or remembered == trusted.state) and snapshot.head() == trusted.head:
+        is_anchored = remembered == self._anchored or (trusted is not None and all(r == trusted.state for r in remembered))
+        if trusted is not None and is_anchored and snapshot.head() == trusted.head:
             return trusted
-        known = (remembered, None if trusted is None else trusted.state)
+        known = remembered if trusted is None else (*remembered, trusted.state)
         try:
             fresh = verify_head(self.keys, snapshot, known)
         except LogError as error:
@@ -289,7 +291,7 @@ class VerifiedStore:
         self._trusted, self._anchored = fresh, remembered
         return fresh
 
-    def _under_rotated_key(self, snapshot: Snapshot, known: tuple[AnchorState | None, ...]) -> TrustedHead | None:
+    def _under_rotated_key(self, snapshot: Snapshot, known: tuple[AnchorState, ...]) -> TrustedHead | None:
         """Return the head verified under a key that another process rotated to, and take that key up."""
         for master in self._rotated():
             if master.root == self.master.root:
@@ -420,7 +422,7 @@ class VerifiedStore:
                 except IntegrityError:
                     del self._views[owner]
 
-    def _read_anchor_locked(self) -> AnchorState | None:
+    def _read_anchor_locked(self) -> tuple[AnchorState, ...]:
         with self._lock:
             return self._read_anchor()
 

@@ -14,6 +14,7 @@ class Settings:
         state: folder of keys, anchors, places and tombstones (private, must be kept).
         cache: folder of sealed view caches (may be deleted at any time).
         key: 64 hex digits, a recovery phrase, a path or ``keyring``, in place of the key files, if given.
+        anchor: where heads are remembered besides the state folder, if anywhere (``file:FOLDER``).
         user: default user of the command line.
         store: default store of the command line.
         embedder: what compares by meaning where the caller does not say.
@@ -28,6 +29,7 @@ class Settings:
     state: Path
     cache: Path
     key: str = field(default="", repr=False)
+    anchor: str = ""
     user: str = ""
     store: str = ""
     embedder: str = "local"

@@ -16,8 +16,8 @@ from keyring.core import init_backend
 from witnesstree import Memory
 from witnesstree.config import read_settings
 from witnesstree.errors import ConflictError, InputError, NotFoundError, StoreError
+from witnesstree.flow.home import Home
 from witnesstree.flow.keyring import KeyRing, parse_entropy
-from witnesstree.flow.opening import Home
 
 BACKEND = "PYTHON_KEYRING_BACKEND"
 WTREE = "from witnesstree.cli.main import main; main()"
