@@ -21,8 +21,8 @@ WRITES_EACH = 5
 HONEST = ("update", "erase", "compact", "reindex", "upgrade")
 
 
-def run_controls(run: Run, progress: Progress = lambda line: None) -> list[Json]:
-    """Run every control on a seeded subject; each says whether it passed, or why it does not apply."""
+def run_controls(run: Run, only: Sequence[str] = (), progress: Progress = lambda line: None) -> list[Json]:
+    """Run every control, or some, on a seeded subject; each says whether it passed, or why it does not apply."""
     results = []
     for id, required, control in (
         ("clean_reload", True, _clean_reload),
@@ -33,6 +33,8 @@ def run_controls(run: Run, progress: Progress = lambda line: None) -> list[Json]
         ("crash_in_the_middle", False, _crash),
         ("two_writers", False, _two_writers),
     ):
+        if only and id not in only:
+            continue
         progress(f"control {id}")
         run.reset()
         passed, detail = control(run)

@@ -82,6 +82,7 @@ def measure(
     name: str = "",
     tiers: Sequence[str] = (),
     attacks: Sequence[str] = (),
+    controls: Sequence[str] = (),
     progress: Progress = lambda line: None,
 ) -> Json:
     """Measure a subject; return its results (schema: ``report/schema.json``).
@@ -92,6 +93,7 @@ def measure(
         name: what results call the subject.
         tiers: only these; all that the subject has by default.
         attacks: only these ids; all by default.
+        controls: only these; all by default. Whoever leaves one out gets no level.
         progress: gets a line now and then.
     """
     from witnesstree_conformance.controls import run_controls
@@ -109,7 +111,7 @@ def measure(
         result |= describe(kind)
         progress("seed")
         _seed(run)
-        result["controls"] = run_controls(run, progress)
+        result["controls"] = run_controls(run, controls, progress)
         earned = all(control["passed"] is not False for control in result["controls"] if control["required"])
         for tier in [tier for tier in kind.tiers if not tiers or tier in tiers]:
             cells = []
