@@ -45,5 +45,5 @@ help: ## show this list
 $(RUNTIME): requirements/runtime.txt requirements/build.txt pyproject.toml scripts/bootstrap.sh
 	@VENV=$(VENV) scripts/bootstrap.sh runtime
 
-$(DEV): requirements/dev.txt $(RUNTIME)
+$(DEV): requirements/dev.txt conformance/pyproject.toml $(RUNTIME)
 	@VENV=$(VENV) scripts/bootstrap.sh dev

@@ -101,6 +101,11 @@ install_project() {
     pip_install --no-deps --no-build-isolation --editable . || show_log_and_fail "pip could not install witnesstree"
 }
 
+install_conformance() { # the second distribution; it needs nothing that the first one does not bring
+    say "installing witnesstree-conformance (editable)"
+    pip_install --no-deps --no-build-isolation --editable conformance || show_log_and_fail "pip could not install conformance"
+}
+
 # --- what is asked --------------------------------------------------------------------------------------------------------
 case "${1:-}" in
 runtime)
@@ -111,6 +116,7 @@ runtime)
 dev)
     make_venv
     install_pinned dev
+    install_conformance
     ;;
 *) fail "usage: $0 runtime|dev" ;;
 esac

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken import BROKEN
+
+from conformance.tests.broken import BROKEN
 from witnesstree_conformance.attacks import AT_REST
 from witnesstree_conformance.runner import measure
 from witnesstree_conformance.subjects.reference import Reference

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import pytest
+
 from witnesstree_conformance.attacks import AT_REST
 from witnesstree_conformance.levels import rate
 

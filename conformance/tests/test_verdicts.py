@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from witnesstree_conformance.phases import Failure
 from witnesstree_conformance.verdicts import Reading, judge, worst
 

@@ -86,7 +86,7 @@ def _table(connection: sqlite3.Connection, table: str) -> dict[str, str]:
     except sqlite3.Error:
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
     names = [column[0] for column in cursor.description]
-    rows = {}
+    rows: dict[str, str] = {}
     for number, row in enumerate(cursor):
         key = row[0] if names[0] == "_rowid" else number
         rows |= {f"{table}[{key}].{name}": _digest(repr(value).encode()) for name, value in zip(names, row, strict=True)}

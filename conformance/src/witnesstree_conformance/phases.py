@@ -122,7 +122,7 @@ class Phases:
             os._exit(0)
 
     def _read(self, pipe: int, process: int, started: float) -> bytes:
-        parts = []
+        parts: list[bytes] = []
         while True:
             left = self.timeout - (time.monotonic() - started)
             if left <= 0 or not select.select([pipe], [], [], left)[0]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from witnesstree_conformance.attacks import AT_REST
@@ -35,9 +36,9 @@ def read_back(kind: SubjectClass, place: Place, ids: Sequence[str]) -> dict[str,
         f"list {OTHER}": lambda: [dict(item) for item in subject.recall(OTHER)],
     }
     for number, question in enumerate(QUESTIONS):
-        channels[f"search {number}"] = lambda text=question.text: [dict(i) for i in subject.search(OWNER, text, SEARCH_K)]
+        channels[f"search {number}"] = partial(_search, subject, question.text)
     for number, id in enumerate(ids):
-        channels[f"get {number}"] = lambda id=id: subject.get(id, OWNER)
+        channels[f"get {number}"] = partial(subject.get, id, OWNER)
     readings: dict[str, Reading] = {}
     try:
         subject.open(place)
@@ -53,6 +54,10 @@ def read_back(kind: SubjectClass, place: Place, ids: Sequence[str]) -> dict[str,
     with suppress(Exception):
         subject.close()
     return readings
+
+
+def _search(subject: Subject, query: str) -> list[dict[str, Any]]:
+    return [dict(item) for item in subject.search(OWNER, query, SEARCH_K)]
 
 
 def _plain(value: Any) -> Any:

@@ -202,7 +202,7 @@ class Reference(Subject):
             words = self.words(row["id"])
             if wanted & set(words.split()) and row["status"] == "active":
                 score = sum(a * b for a, b in zip(vector, row["vector"], strict=False))
-                found.append((-score, row["n"], self.item(row) | {"words": words, "score": score}))
+                found.append((-score, row["n"], {**self.item(row), "words": words, "score": score}))
         return [item for _, _, item in sorted(found, key=lambda hit: hit[:2])[:k]]
 
     def get(self, id: str, owner: str) -> Item | None:
