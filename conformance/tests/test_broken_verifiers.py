@@ -17,7 +17,7 @@ CONTROLS = ("clean_reload", "no_op", "positive_retrieval")
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    return measure(Reference, tmp_path_factory.mktemp("reference"))
+    return measure(Reference, tmp_path_factory.mktemp("reference"), in_use=False)
 
 
 def test_the_reference_passes_all_tiers(reference: dict):
@@ -38,7 +38,7 @@ def test_every_attack_has_a_broken_verifier():
 @pytest.mark.parametrize("attack", BROKEN)
 def test_the_suite_fails_a_verifier_that_is_broken_for(attack: str, tmp_path: Path):
     tier = AT_REST[attack].tiers[0]
-    result = measure(BROKEN[attack], tmp_path, tiers=[tier], attacks=[attack], controls=CONTROLS)
+    result = measure(BROKEN[attack], tmp_path, tiers=[tier], attacks=[attack], controls=CONTROLS, in_use=False)
     assert [control for control in result["controls"] if control["passed"] is False] == []
     cell = result["rows"][0]["cells"][0]
     assert cell["verdict"] in {ACCEPTED, EXECUTED, DENIED}, cell

@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("result", type=Path)
     parser.add_argument("--tier", action="append", default=[])
     parser.add_argument("--attack", action="append", default=[])
+    parser.add_argument("--in-use", action=argparse.BooleanOptionalAction, default=True, help="attacks on a memory in use")
     parser.add_argument("--show", action="store_true", help="print the table of verdicts")
     given = parser.parse_args(arguments)
     state = given.folder.resolve() / "run" / "state"
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name=given.name,
         tiers=given.tier,
         attacks=given.attack,
+        in_use=given.in_use,
         progress=(lambda line: None) if given.show else progress,
     )
     given.result.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
@@ -66,6 +68,9 @@ def _show(result: dict[str, object]) -> None:
         for cell in row["cells"]:
             head = f"{row['tier']} {cell['attack']:22} {cell['verdict']:14} {cell.get('audit', ''):9}"
             print(head, f"{cell['seconds']:6}", cell.get("reason", "")[:160])
+    for cell in result.get("in_use", []):  # type: ignore[attr-defined]
+        name = "/".join(str(cell[key]) for key in ("attack", "id", "channel", "mutation", "language") if cell.get(key))
+        print(f"{name:70} {cell['verdict']:14}", cell["reason"][:160])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ A subject is any memory store behind :class:`Subject`. Its :class:`Raw` plays th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -73,6 +73,8 @@ class Entry:
 
     ``channel`` says how the words came: ``user`` (said by the owner), ``external`` (a document, labelled as one), ``laundered``
     (labelled ``user``, without the owner's key) and ``agent`` (labelled ``user``, by the agent's own valid credentials).
+    ``claims`` is what the words say about themselves; an adapter hands it over as the metadata that a caller may give. A label
+    that the application sets itself wins.
     """
 
     owner: str
@@ -80,6 +82,7 @@ class Entry:
     at: int = 1_700_000_000
     session: str = "s1"
     channel: str = "user"
+    claims: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Raw:

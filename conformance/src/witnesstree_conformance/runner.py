@@ -15,6 +15,9 @@ from witnesstree_conformance.attacks.attack import Attack
 from witnesstree_conformance.attacks.files import EARLIER
 from witnesstree_conformance.corpus import BEFORE_SNAPSHOT, ENTRIES, FOREIGN, LATER, OTHERS
 from witnesstree_conformance.dump import changes
+from witnesstree_conformance.in_use import IN_USE
+from witnesstree_conformance.in_use.scene import cell as in_use_cell
+from witnesstree_conformance.in_use.scene import summary
 from witnesstree_conformance.phases import Outcome, Phases
 from witnesstree_conformance.protocol import Place, Subject
 from witnesstree_conformance.snapshots import make_zones
@@ -83,6 +86,7 @@ def measure(
     tiers: Sequence[str] = (),
     attacks: Sequence[str] = (),
     controls: Sequence[str] = (),
+    in_use: bool = True,
     progress: Progress = lambda line: None,
 ) -> Json:
     """Measure a subject; return its results (schema: ``report/schema.json``).
@@ -94,6 +98,7 @@ def measure(
         tiers: only these; all that the subject has by default.
         attacks: only these ids; all by default.
         controls: only these; all by default. Whoever leaves one out gets no level.
+        in_use: also do the attacks on a memory in use.
         progress: gets a line now and then.
     """
     from witnesstree_conformance.controls import run_controls
@@ -119,6 +124,8 @@ def measure(
                 progress(f"{tier} {attack.id}")
                 cells.append(measure_cell(run, attack, tier, earned=earned))
             rows.append({"tier": tier, "cells": cells})
+        if in_use:
+            result["in_use"] = measure_in_use(run, earned=earned, progress=progress)
     except MeasuringError as error:
         result |= describe(kind) | {"error": str(error)}
         result.setdefault("controls", [])
@@ -126,6 +133,8 @@ def measure(
         kind.stop(place)
     result |= {"rows": rows, "seconds": round(time.monotonic() - started, 1)}
     result["rating"] = rate(result)
+    if "in_use" in result:
+        result["rating"]["in_use"] = summary(result["in_use"])
     return result
 
 
@@ -176,6 +185,20 @@ def _readings(outcome: Outcome) -> dict[str, Reading]:
     if outcome.failure is not None:
         return {"open": Reading(failure=outcome.failure)}
     return dict(outcome.value)
+
+
+def measure_in_use(run: Run, *, earned: bool = True, progress: Progress = lambda line: None) -> list[Json]:
+    """Do every memory attack, each in its own phase on a fresh copy of the seeded store."""
+    cells: list[Json] = []
+    for id, attack in IN_USE.items():
+        progress(f"in use {id}")
+        run.reset()
+        done = run.do(steps.attack_in_use, id)
+        found = done.value if done.failure is None else [in_use_cell(id, NOT_EVALUABLE, str(done.failure))]
+        cells += [one | {"version": attack.version} for one in found]
+    if earned:
+        return cells
+    return [one | {"verdict": NOT_EVALUABLE, "measured": one["verdict"], "reason": "a required control failed"} for one in cells]
 
 
 # --- one cell -----------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from typing import Any
 from witnesstree_conformance.attacks import AT_REST
 from witnesstree_conformance.attacks.attack import Bench
 from witnesstree_conformance.corpus import OTHER, OWNER, QUESTIONS
+from witnesstree_conformance.in_use import IN_USE
+from witnesstree_conformance.in_use.scene import Scene
 from witnesstree_conformance.phases import Failure
 from witnesstree_conformance.protocol import Entry, NotApplicable, Place, Subject
 from witnesstree_conformance.verdicts import Reading
@@ -130,3 +132,14 @@ def save_foreign(kind: SubjectClass, place: Place) -> None:
 def restore(kind: SubjectClass, place: Place, name: str) -> None:
     """Put a copy back."""
     kind().restore(place, name)
+
+
+def attack_in_use(kind: SubjectClass, place: Place, attack_id: str) -> list[dict[str, Any]]:
+    """Do one memory attack by the tool's own verbs; return its cells."""
+    subject = kind()
+    subject.open(place)
+    try:
+        return IN_USE[attack_id].run(Scene(subject, attack_id))
+    finally:
+        with suppress(Exception):
+            subject.close()

@@ -65,9 +65,12 @@ class Sqlite(Subject):
         self._memory.close()
 
     def remember(self, entry: Entry) -> str:
-        """Add one turn; what did not come from the user is said by a document."""
+        """Add one turn. What is no turn of the user comes as a document; what only says that it is, by import."""
+        if entry.channel == "laundered":
+            turn = {"role": "user", "content": entry.text, "metadata": dict(entry.claims)}
+            return str(self._memory.import_([turn], user=entry.owner, session=entry.session).episodes[0])
         role = "document" if entry.channel == "external" else "user"
-        message = Message(role=role, text=entry.text, session=entry.session)
+        message = Message(role=role, text=entry.text, session=entry.session, metadata=dict(entry.claims))
         return str(self._memory.add([message], user=entry.owner).episodes[0])
 
     def recall(self, owner: str) -> Sequence[Item]:
@@ -81,6 +84,10 @@ class Sqlite(Subject):
     def get(self, id: str, owner: str) -> Item | None:
         """Get one memory of the owner."""
         return _item(self._memory.get(id, user=owner))
+
+    def context(self, owner: str, query: str) -> str:
+        """Return the context of a search."""
+        return self._memory.search(query, user=owner).context()
 
     def audit(self) -> Sequence[str]:
         """Audit the whole store."""
