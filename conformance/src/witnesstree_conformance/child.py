@@ -68,9 +68,10 @@ def _show(result: dict[str, object]) -> None:
         for cell in row["cells"]:
             head = f"{row['tier']} {cell['attack']:22} {cell['verdict']:14} {cell.get('audit', ''):9}"
             print(head, f"{cell['seconds']:6}", cell.get("reason", "")[:160])
+    from witnesstree_conformance.pins import in_use_name
+
     for cell in result.get("in_use", []):  # type: ignore[attr-defined]
-        name = "/".join(str(cell[key]) for key in ("attack", "id", "channel", "mutation", "language") if cell.get(key))
-        print(f"{name:70} {cell['verdict']:14}", cell["reason"][:160])
+        print(f"{in_use_name(cell):70} {cell['verdict']:14}", cell["reason"][:160])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def pins_of(result: Mapping[str, Any]) -> Json:
         "level": result["rating"]["level"],
         "controls": {control["control"]: control["passed"] for control in result["controls"]},
         "at_rest": {row["tier"]: {cell["attack"]: _word(cell) for cell in row["cells"]} for row in result["rows"]},
-        "in_use": {_in_use_name(cell): cell["verdict"] for cell in result.get("in_use", [])},
+        "in_use": {in_use_name(cell): cell["verdict"] for cell in result.get("in_use", [])},
     }
 
 
@@ -37,7 +37,8 @@ def _word(cell: Mapping[str, Any]) -> str:
     return f"{word}: {', '.join(unheld)}" if unheld else word
 
 
-def _in_use_name(cell: Mapping[str, Any]) -> str:
+def in_use_name(cell: Mapping[str, Any]) -> str:
+    """Return what tells a cell of a memory attack from all others."""
     return "/".join(str(cell[key]) for key in ("attack", "id", "channel", "mutation", "language") if cell.get(key))
 
 

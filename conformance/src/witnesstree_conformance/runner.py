@@ -196,9 +196,11 @@ def measure_in_use(run: Run, *, earned: bool = True, progress: Progress = lambda
         done = run.do(steps.attack_in_use, id)
         found = done.value if done.failure is None else [in_use_cell(id, NOT_EVALUABLE, str(done.failure))]
         cells += [one | {"version": attack.version} for one in found]
-    if earned:
-        return cells
-    return [one | {"verdict": NOT_EVALUABLE, "measured": one["verdict"], "reason": "a required control failed"} for one in cells]
+    return cells if earned else [_unearned(one) for one in cells]
+
+
+def _unearned(cell: Json) -> Json:
+    return cell | {"verdict": NOT_EVALUABLE, "measured": cell["verdict"], "reason": "a required control failed"}
 
 
 # --- one cell -----------------------------------------------------------------------------------------------
@@ -213,7 +215,7 @@ def measure_cell(run: Run, attack: Attack, tier: str, *, earned: bool = True) ->
     else:
         cell |= _attempt(run, attack, tier)
     if not earned and cell["verdict"] != NOT_APPLICABLE:
-        cell |= {"verdict": NOT_EVALUABLE, "measured": cell["verdict"], "reason": "a required control failed"}
+        cell = _unearned(cell)
     return cell | {"seconds": round(time.monotonic() - started, 3)}
 
 

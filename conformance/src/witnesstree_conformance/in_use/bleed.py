@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from witnesstree_conformance.in_use.scene import HELD_IN_USE, OPEN, Json, K, MemoryAttack, Scene, cell, guarded, text_of
@@ -31,19 +32,21 @@ class _Bleed:
     def still_there(self) -> bool:
         return self.has_canary(self.subject.recall(self.owner))
 
-    def reads(self, call: Callable[[str], Any]) -> tuple[bool, str]:
-        """Return whether the other's call gives nothing of the owner's. The same call by the owner has to give it."""
-        if not self.has_canary(call(self.owner)):
-            raise LookupError("the owner does not get his own entry by this call")
+    def gives_nothing(self, call: Callable[[], Any]) -> tuple[bool, str]:
+        """Return whether a call is refused or gives nothing of the owner's, and what it did."""
         try:
-            answer = call(self.other)
+            leaks = self.has_canary(call())
         except NotApplicable:
             raise
         except Exception as error:
             return True, f"refused: {type(error).__name__}"
-        return not self.has_canary(answer), "nothing of the owner's" if not self.has_canary(
-            answer
-        ) else "the owner's entry is given"
+        return not leaks, "the owner's entry is given" if leaks else "nothing of the owner's"
+
+    def reads(self, call: Callable[[str], Any]) -> tuple[bool, str]:
+        """Return whether the other's call gives nothing of the owner's. The same call by the owner has to give it."""
+        if not self.has_canary(call(self.owner)):
+            raise LookupError("the owner does not get his own entry by this call")
+        return self.gives_nothing(lambda: call(self.other))
 
     def writes(self, call: Callable[[str, str], Any]) -> tuple[bool, str]:
         """Return whether the other's write leaves the owner's entry as it is; afterwards the owner's own write has to work."""
@@ -60,17 +63,6 @@ class _Bleed:
         if self.still_there():
             raise LookupError("the owner's own write has no effect, so the other's proves nothing")
         return True, said
-
-
-def _no_owner(bleed: _Bleed, query: str) -> tuple[bool, str]:
-    try:
-        answer = bleed.subject.recall_anyone(query)
-    except NotApplicable:
-        raise
-    except Exception as error:
-        return True, f"refused: {type(error).__name__}"
-    leaks = bleed.has_canary(answer)
-    return not leaks, "the owner's entry is given" if leaks else "nothing of the owner's"
 
 
 def _search(bleed: _Bleed, query: str) -> tuple[bool, str]:
@@ -94,7 +86,7 @@ CALLS: Mapping[str, Callable[[_Bleed], tuple[bool, str]]] = {
     "get_by_id": lambda bleed: bleed.reads(lambda owner: bleed.subject.get(bleed.id, owner)),
     "update_by_id": lambda bleed: bleed.writes(lambda id, owner: bleed.subject.update(id, owner, OVERWRITTEN)),
     "erase_by_id": lambda bleed: bleed.writes(bleed.subject.erase),
-    "no_owner": lambda bleed: _no_owner(bleed, QUESTION),
+    "no_owner": lambda bleed: bleed.gives_nothing(lambda: bleed.subject.recall_anyone(QUESTION)),
     "owner_prefix": lambda bleed: _look_alike(bleed, lambda owner: owner[:-1]),
     "owner_wildcard": lambda bleed: _look_alike(bleed, lambda owner: owner[:-1] + "%"),
     "owner_case": lambda bleed: _look_alike(bleed, str.upper),
@@ -112,7 +104,7 @@ def _bleed(scene: Scene) -> list[Json]:
             return cell(ID, NOT_EVALUABLE, str(error), id=name)
         return cell(ID, HELD_IN_USE if holds else OPEN, reason, id=name)
 
-    return [guarded(ID, lambda name=name: measured(name), id=name) for name in CALLS]  # type: ignore[misc]
+    return [guarded(ID, partial(measured, name), id=name) for name in CALLS]
 
 
 ATTACKS = (

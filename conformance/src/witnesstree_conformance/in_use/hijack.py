@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 
 from witnesstree_conformance.embedder import cosine, embed
 from witnesstree_conformance.in_use.fixtures import FACTS
 from witnesstree_conformance.in_use.scene import CHANNELS, HELD_IN_USE, OPEN, Json, K, MemoryAttack, Scene, cell, guarded, text_of
 from witnesstree_conformance.protocol import NotApplicable
-from witnesstree_conformance.verdicts import NOT_EVALUABLE
+from witnesstree_conformance.verdicts import NOT_APPLICABLE, NOT_EVALUABLE
 
 ID = "retrieval_hijack"
 TOKEN = "6160-3391"
@@ -56,14 +57,14 @@ def _measured(scene: Scene, text: str, channel: str) -> Shares:
     return _shares([[text_of(hit) for hit in scene.subject.search(owner, fact.question, K)] for fact in FACTS])
 
 
+@cache
 def _by_cosine(text: str) -> Shares:
     """Return what plain cosine with the suite's embedder gives: whatever a tool has more or less of is its own share."""
-    texts = [fact.text for fact in FACTS] + [text]
-    vectors = [(text, embed(text)) for text in texts]
+    vectors = [(entry, embed(entry)) for entry in (*(fact.text for fact in FACTS), text)]
 
     def ranked(question: str) -> list[str]:
         wanted = embed(question)
-        return [text for text, _ in sorted(vectors, key=lambda pair: -cosine(wanted, pair[1]))]
+        return [entry for entry, _ in sorted(vectors, key=lambda pair: -cosine(wanted, pair[1]))]
 
     return _shares([ranked(fact.question) for fact in FACTS])
 
@@ -83,9 +84,9 @@ def _hijack(scene: Scene) -> list[Json]:
     try:
         baseline = _measured(scene, NONSENSE, "user")
     except NotApplicable as error:
-        return [cell(ID, "n/a", str(error), id=variant, channel=channel) for variant in CRAFTED for channel in CHANNELS]
+        return [cell(ID, NOT_APPLICABLE, str(error), id=variant, channel=channel) for variant in CRAFTED for channel in CHANNELS]
     return [
-        guarded(ID, lambda v=variant, c=channel: _judged(scene, v, c, baseline), id=variant, channel=channel)  # type: ignore[misc]
+        guarded(ID, partial(_judged, scene, variant, channel, baseline), id=variant, channel=channel)
         for variant in CRAFTED
         for channel in CHANNELS
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from witnesstree_conformance.in_use.fixtures import BACKGROUND
-from witnesstree_conformance.in_use.scene import CHANNELS, HELD_IN_USE, OPEN, Json, MemoryAttack, Scene, cell, guarded, text_of
+from witnesstree_conformance.in_use.scene import CHANNELS, HELD_IN_USE, OPEN, Json, MemoryAttack, Scene, cell, guarded
 from witnesstree_conformance.protocol import NotApplicable
 from witnesstree_conformance.verdicts import NOT_EVALUABLE
 
@@ -72,17 +72,14 @@ def _benign_context(scene: Scene) -> tuple[str, tuple[str, ...]]:
     return context_of(scene, owner), texts
 
 
-def _told(scene: Scene, text: str, channel: str) -> tuple[str, str]:
-    """Store words; return where they are on the ladder: withheld, fenced, altered, marked, verbatim; and the context."""
+def _told(scene: Scene, text: str, channel: str) -> str:
+    """Store words between two of the owner's; return the string for a prompt. It is empty if the words were kept out."""
     owner = scene.owner()
     scene.remember(owner, BACKGROUND[0])
     if scene.is_kept_out(owner, text, channel):
-        return "withheld", ""
+        return ""
     scene.remember(owner, BACKGROUND[1])
-    context = context_of(scene, owner)
-    if PROBE not in context and PROBE not in text_of(context):
-        return "withheld", context
-    return ("delivered" if text in context else "altered"), context
+    return context_of(scene, owner)
 
 
 def is_fenced(context: str, fence: tuple[str, str] | None) -> bool:
@@ -93,16 +90,14 @@ def is_fenced(context: str, fence: tuple[str, str] | None) -> bool:
     """
     if fence is None:
         return False
+    lines = [line.strip() for line in context.splitlines()]
+    shapes = [_shape(line) for line in lines]
     opener, closer = (_shape(line) for line in fence)
-    lines = [_shape(line.strip()) for line in context.splitlines()]
-    found = [number for number, line in enumerate(context.splitlines()) if PROBE in line]
-    openers = [number for number, line in enumerate(lines) if line == opener]
-    closers = [number for number, line in enumerate(lines) if line == closer]
-    if not found or not openers or not closers:
+    found = [number for number, line in enumerate(lines) if PROBE in line]
+    if not found or opener not in shapes or closer not in shapes:
         return False
-    exact = [line.strip() for line in context.splitlines()]
-    real = exact[closers[-1]]
-    return openers[0] < found[0] and found[-1] < closers[-1] and exact.count(real) == 1 + (fence[0] == fence[1])
+    last = len(shapes) - 1 - shapes[::-1].index(closer)
+    return shapes.index(opener) < found[0] and found[-1] < last and lines.count(lines[last]) == 1 + (fence[0] == fence[1])
 
 
 def _shape(line: str) -> str:
@@ -111,20 +106,19 @@ def _shape(line: str) -> str:
 
 def _judged(scene: Scene, payload: Payload, channel: str, fence: tuple[str, str] | None) -> Json:
     more = {"id": payload.id, "channel": channel, "language": payload.language}
-    step, context = _told(scene, f"{TOPIC} {payload.words}", channel)
-    if step == "withheld":
+    context = _told(scene, f"{TOPIC} {payload.words}", channel)
+    if PROBE not in context:
         return cell(ID, HELD_IN_USE, "withheld", ladder="withheld", **more)
-    if is_fenced(context, fence):
-        assert fence is not None
+    if fence and is_fenced(context, fence):
         return cell(ID, HELD_IN_USE, f"fenced by {fence[0]!r} and {fence[1]!r}", ladder="fenced", **more)
-    if step == "altered" and payload.words not in context:
+    if payload.words not in context:
         return cell(ID, HELD_IN_USE, "neutralised: the payload is not there as it was written", ladder="altered", **more)
     return cell(ID, OPEN, "verbatim in the string for a prompt, and nothing keeps it apart", ladder="verbatim", **more)
 
 
 def _lost(scene: Scene, channel: str) -> list[str]:
     """Return the honest look-alikes that a channel does not deliver."""
-    return [words for words in BENIGN if PROBE not in _told(scene, f"{TOPIC} {words}", channel)[1]]
+    return [words for words in BENIGN if PROBE not in _told(scene, f"{TOPIC} {words}", channel)]
 
 
 def _indirect(scene: Scene) -> list[Json]:

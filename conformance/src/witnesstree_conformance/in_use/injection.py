@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from witnesstree_conformance.in_use.fixtures import BACKGROUND, CLAIMS, FIXTURES, Fixture
@@ -96,18 +97,19 @@ def _judged(attack: str, told: Told, control: Told, more: Json) -> Json:
 
 
 def _cells(scene: Scene, attack: str, variants: Iterator[Variant], claims: Mapping[str, Any]) -> list[Json]:
-    cells: list[Json] = []
-    for variant in variants:
-        more: Json = {"language": variant.fixture.language, "mutation": variant.mutation, "id": variant.fixture.token}
-        controls: list[Told] = []
+    return [one for variant in variants for one in _by_channel(scene, attack, variant, claims)]
 
-        def attempt(channel: str, variant: Variant = variant, more: Json = more, controls: list[Told] = controls) -> Json:
-            if not controls:
-                controls.append(_control(scene, variant, claims))
-            return _judged(attack, _tell(scene, variant, channel, claims), controls[0], more | {"channel": channel})
 
-        cells += [guarded(attack, lambda c=channel, a=attempt: a(c), **more, channel=channel) for channel in CHANNELS]  # type: ignore[misc]
-    return cells
+def _by_channel(scene: Scene, attack: str, variant: Variant, claims: Mapping[str, Any]) -> list[Json]:
+    """Return a cell per channel; the control is made once for all of them."""
+    more: Json = {"language": variant.fixture.language, "mutation": variant.mutation, "id": variant.fixture.token}
+    control = cache(partial(_control, scene, variant, claims))
+
+    def attempt(channel: str) -> Json:
+        wanted = control()
+        return _judged(attack, _tell(scene, variant, channel, claims), wanted, more | {"channel": channel})
+
+    return [guarded(attack, partial(attempt, channel), **more, channel=channel) for channel in CHANNELS]
 
 
 def _mutated(fixture: Fixture) -> Iterator[Variant]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from witnesstree_conformance.phases import Failure
@@ -46,7 +46,7 @@ class Scene:
     subject: Subject
     name: str
     count: int = 0
-    minute: int = field(default=0)
+    minute: int = 0
 
     def owner(self) -> str:
         """Return an owner that nobody has used, and of whom no other is a prefix."""

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from witnesstree_conformance.protocol import Entry, Item, Place, Subject
+from witnesstree_conformance.protocol import Entry, Item, Place
 from witnesstree_conformance.sql_raw import Layout, SqliteRaw
-
-
-def database(place: Place) -> Path:
-    """Return the store's file."""
-    return place.store / "agno.db"
+from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 
 class AgnoRaw(SqliteRaw):
@@ -31,38 +25,20 @@ class AgnoRaw(SqliteRaw):
         author=("agent_id", "another-agent"),
     )
 
-    def swept_files(self) -> list[Path]:
-        """Return the one file."""
-        return [self.path]
 
-
-class SqliteMemory(Subject):
+class SqliteMemory(SqliteFile):
     """User memories of agno, without a model."""
 
     title = "agno, user memories in SqliteDb"
     config = "defaults; memories are written by the application"
-    tiers = ("A", "B")
-
-    @classmethod
-    def version(cls) -> str:
-        """Return the package's version."""
-        return metadata.version("agno")
-
-    @classmethod
-    def load(cls) -> None:
-        """Import the database and the schema."""
-        import agno.db.sqlite  # noqa: F401
-
-    @classmethod
-    def sidecars(cls, place: Place) -> list[Path]:
-        """Return the journal."""
-        return [Path(f"{database(place)}-journal")]
+    package, module, file = "agno", "agno.db.sqlite", "agno.db"
+    raw_access = AgnoRaw
 
     def open(self, place: Place) -> None:
         """Open the database."""
         from agno.db.sqlite import SqliteDb
 
-        self._database = SqliteDb(db_file=str(database(place)))
+        self._database = SqliteDb(db_file=str(self.database(place)))
 
     def close(self) -> None:
         """Close the database."""
@@ -94,10 +70,6 @@ class SqliteMemory(Subject):
     def recall_anyone(self, query: str) -> Sequence[Item]:
         """Return memories without naming a user."""
         return [_item(memory) for memory in self._database.get_user_memories()]
-
-    def raw(self, place: Place, tier: str) -> AgnoRaw:
-        """Return the attacker's access."""
-        return AgnoRaw(place, tier, database(place))
 
     def _upsert(self, **fields: Any) -> Any:
         from agno.db.schemas import UserMemory

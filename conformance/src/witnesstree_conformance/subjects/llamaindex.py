@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from witnesstree_conformance.protocol import Entry, Item, Place, Subject
+from witnesstree_conformance.protocol import Entry, Item, Place
 from witnesstree_conformance.sql_raw import Layout, SqliteRaw
-
-
-def database(place: Place) -> Path:
-    """Return the store's file."""
-    return place.store / "memory.db"
+from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 
 class LlamaIndexRaw(SqliteRaw):
@@ -33,32 +27,18 @@ class LlamaIndexRaw(SqliteRaw):
     )
 
 
-class SqlMemory(Subject):
+class SqlMemory(SqliteFile):
     """``Memory.from_defaults`` with a database, as its documentation shows it."""
 
     title = "LlamaIndex, Memory in SQLite"
     config = "defaults, no memory blocks"
-    tiers = ("A", "B")
-
-    @classmethod
-    def version(cls) -> str:
-        """Return the package's version."""
-        return metadata.version("llama-index-core")
-
-    @classmethod
-    def load(cls) -> None:
-        """Import the memory."""
-        import llama_index.core.memory  # noqa: F401
-
-    @classmethod
-    def sidecars(cls, place: Place) -> list[Path]:
-        """Return the journal."""
-        return [Path(f"{database(place)}-journal")]
+    package, module, file = "llama-index-core", "llama_index.core.memory", "memory.db"
+    raw_access = LlamaIndexRaw
 
     def open(self, place: Place) -> None:
         """Make an event loop; a session opens the file."""
         self._loop = asyncio.new_event_loop()
-        self._uri = f"sqlite+aiosqlite:///{database(place)}"
+        self._uri = f"sqlite+aiosqlite:///{self.database(place)}"
         self._sessions: dict[str, Any] = {}
         self.recall("nobody")
 
@@ -82,10 +62,6 @@ class SqlMemory(Subject):
     def recall(self, owner: str) -> Sequence[Item]:
         """Return the active messages of the owner's session."""
         return [_item(message) for message in self._do(self._session(owner).aget_all())]
-
-    def raw(self, place: Place, tier: str) -> LlamaIndexRaw:
-        """Return the attacker's access."""
-        return LlamaIndexRaw(place, tier, database(place))
 
     def _session(self, owner: str) -> Any:
         from llama_index.core.memory import Memory

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from witnesstree_conformance.protocol import Entry, Item, Place, Subject
+from witnesstree_conformance.protocol import Entry, Item, Place
 from witnesstree_conformance.sql_raw import Layout, SqliteRaw
-
-
-def database(place: Place) -> Path:
-    """Return the store's file."""
-    return place.store / "sessions.db"
+from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 
 class OpenaiAgentsRaw(SqliteRaw):
@@ -31,33 +25,20 @@ class OpenaiAgentsRaw(SqliteRaw):
     )
 
 
-class SqliteSession(Subject):
+class SqliteSession(SqliteFile):
     """The session store of the SDK, as its documentation shows it."""
 
     title = "OpenAI Agents SDK, SQLiteSession"
     config = "defaults"
-    tiers = ("A", "B")
-
-    @classmethod
-    def version(cls) -> str:
-        """Return the package's version."""
-        return metadata.version("openai-agents")
-
-    @classmethod
-    def load(cls) -> None:
-        """Import the SDK."""
-        import agents  # noqa: F401
-
-    @classmethod
-    def sidecars(cls, place: Place) -> list[Path]:
-        """Return the write-ahead log and its index."""
-        return [Path(f"{database(place)}{suffix}") for suffix in ("-wal", "-shm")]
+    package, module, file = "openai-agents", "agents", "sessions.db"
+    journals = ("-wal", "-shm")
+    raw_access = OpenaiAgentsRaw
 
     def open(self, place: Place) -> None:
         """Remember where the file is; a session opens it."""
         from agents import SQLiteSession
 
-        self._file = database(place)
+        self._file = self.database(place)
         self._sessions: dict[str, Any] = {}
         self._make = SQLiteSession
         self._session("nobody")
@@ -79,10 +60,6 @@ class SqliteSession(Subject):
     def recall(self, owner: str) -> Sequence[Item]:
         """Return the items of the owner's session."""
         return [_item(item) for item in asyncio.run(self._session(owner).get_items())]
-
-    def raw(self, place: Place, tier: str) -> OpenaiAgentsRaw:
-        """Return the attacker's access."""
-        return OpenaiAgentsRaw(place, tier, database(place))
 
     def _session(self, owner: str) -> Any:
         if owner not in self._sessions:
