@@ -19,7 +19,6 @@ from witnesstree_conformance.subjects.reference import (
     Row,
     State,
     _digest,
-    database,
     log_digest,
 )
 
@@ -285,7 +284,7 @@ class VerifiesFile(Reference):
 
     def verified(self, owner: str) -> list[Row]:
         copy = self.place.root / "copy.db"
-        shutil.copy2(database(self.place), copy)
+        shutil.copy2(self.database(self.place), copy)
         own, self.connection = self.connection, sqlite3.connect(copy)
         try:
             seen = self.state()
@@ -318,7 +317,7 @@ class StartsAnew(Reference):
 
     def gone(self) -> None:
         self.make()
-        self.connection = sqlite3.connect(self.file, timeout=20, isolation_level=None)
+        self.connection = sqlite3.connect(self.path, timeout=20, isolation_level=None)
 
 
 class KnowsAllStores(Reference):

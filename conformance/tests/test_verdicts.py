@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from witnesstree_conformance.phases import Failure
-from witnesstree_conformance.verdicts import Reading, judge, worst
+from witnesstree_conformance.verdicts import ACCEPTED, NO_EFFECT, Reading, judge, words_alone, worst
 
 REFUSALS = ("SealError",)
 CLEAN = {"list": Reading([{"text": "one"}, {"text": "two"}]), "get": Reading({"text": "one"})}
@@ -59,3 +59,11 @@ def test_no_channel_is_not_evaluable():
 def test_worst_first():
     assert worst(["no_effect", "refused", "reported"]) == "reported"
     assert worst(["refused", "crashed", "accepted", "executed"]) == "executed"
+
+
+def test_after_an_honest_write_only_words_count() -> None:
+    clean = {"list alice": Reading([{"id": "1", "text": "words AAAA"}]), "get 0": Reading({"id": "1", "text": "words AAAA"})}
+    again = {"list alice": Reading([{"id": "2", "text": "words AAAA"}]), "get 0": Reading({"id": "2", "text": "words AAAA"})}
+    other = {"list alice": Reading([{"id": "2", "text": "words EVIL"}]), "get 0": Reading(None)}
+    assert judge(words_alone(clean), words_alone(again), (), removes=False).verdict == NO_EFFECT
+    assert judge(words_alone(clean), words_alone(other), (), removes=False).verdict == ACCEPTED

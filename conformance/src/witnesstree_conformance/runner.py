@@ -33,6 +33,7 @@ from witnesstree_conformance.verdicts import (
     Reading,
     is_refusal,
     judge,
+    words_alone,
     worst,
 )
 
@@ -286,6 +287,8 @@ def _read(run: Run, attack: Attack) -> Judgement:
         return Judgement(CRASHED, str(outcome.failure))
     logged = [line for line in outcome.logged if line not in run.clean_log]
     seen = outcome.value
+    if attack.then_write:
+        clean, seen = words_alone(clean), words_alone(seen)
     if attack.denies:
         others = [name for name in clean if name.startswith("list ") and name != f"list {ENTRIES[0].owner}"]
         failed = [name for name in others if seen[name].failure is not None]

@@ -424,7 +424,7 @@ class SqlRaw(Raw):
 
     def spoil(self, slot: str) -> None:
         """Put bytes that decode as nothing into the content."""
-        self.update(slot, {self._content()[0]: b"\xff\xfe\x00\xc3\x28"})
+        self.update(slot, {self._content()[0]: b"\xc3\x28\x00\xff\xfe"})
 
 
 class SqliteRaw(SqlRaw):
@@ -466,7 +466,7 @@ class SqliteRaw(SqlRaw):
         row = connection.execute(f"SELECT * FROM {quoted(table)} WHERE {where}", values).fetchone()
         leaves: list[str] = []
         for name, value in zip(names, row, strict=True):
-            structure = _structure(value)
+            structure = self.structure(name, value)
             leaves += [name] if structure is None else [f"{name}/{path}" for path in json_leaves(structure)] or [name]
         return leaves
 
@@ -491,6 +491,24 @@ class SqliteRaw(SqlRaw):
         ).fetchone()
         return " AND ".join(f"{name} IS ?" for name in order), tuple(last)
 
+    def structure(self, column: str, value: Any) -> Any:
+        """Return what a value holds if it is a structure, or ``None``: text or bytes of JSON by default."""
+        if not isinstance(value, str | bytes) or value.lstrip()[:1] not in ("{", "[", b"{", b"["):
+            return None
+        try:
+            return self.decode(column, value)
+        except ValueError:
+            return None
+
+    def _flipped_leaf(self, column: str, value: Any, path: Sequence[str]) -> Any:
+        structure = self.decode(column, value)
+        inner = structure
+        for key in path[:-1]:
+            inner = inner[int(key) if isinstance(inner, list) else key]
+        last: Any = int(path[-1]) if isinstance(inner, list) else path[-1]
+        inner[last] = flipped(inner[last])
+        return self.encode(column, structure, value)
+
     def flip(self, field: str) -> None:
         """Change one field of the row that the sweep aims at."""
         file, _, rest = field.partition(":")
@@ -500,7 +518,7 @@ class SqliteRaw(SqlRaw):
         where, values = self._victim(connection, table)
         column, *inner = leaf.split("/")
         value = connection.execute(f"SELECT {quoted(column)} FROM {quoted(table)} WHERE {where}", values).fetchone()[0]
-        changed = _flipped_leaf(value, inner) if inner else flipped(value)
+        changed = self._flipped_leaf(column, value, inner) if inner else flipped(value)
         try:
             connection.execute(f"UPDATE {quoted(table)} SET {quoted(column)} = ? WHERE {where}", (changed, *values))
         except sqlite3.Error as error:
@@ -625,15 +643,6 @@ def _split_leaf(rest: str) -> tuple[str, str, str]:
     return table, ".", f"{column}{slash}{tail}"
 
 
-def _structure(value: Any) -> Any:
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(value)
-    except ValueError:
-        return None
-
-
 def json_leaves(structure: Any, prefix: str = "") -> list[str]:
     """Return the paths of all scalars in a JSON structure, and of empty containers."""
     if isinstance(structure, dict) and structure:
@@ -645,16 +654,6 @@ def json_leaves(structure: Any, prefix: str = "") -> list[str]:
             else [leaf for number, value in enumerate(structure) for leaf in json_leaves(value, f"{prefix}{number}/")]
         )
     return [prefix.rstrip("/")] if prefix else []
-
-
-def _flipped_leaf(value: str, path: Sequence[str]) -> str:
-    structure = json.loads(value)
-    inner = structure
-    for key in path[:-1]:
-        inner = inner[int(key) if isinstance(inner, list) else key]
-    last: Any = int(path[-1]) if isinstance(inner, list) else path[-1]
-    inner[last] = flipped(inner[last])
-    return json.dumps(structure, separators=None if '": ' in value else (",", ":"))
 
 
 def flipped(value: Any) -> Any:

@@ -120,6 +120,17 @@ def _judge_channel(before: Reading, after: Reading, refusals: Sequence[str], *, 
     return ACCEPTED, _difference(old, new)
 
 
+def words_alone(readings: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Return readings with nothing but the words: two honest writes of the same words differ in ids and times."""
+
+    def words(answer: Any) -> Any:
+        if isinstance(answer, list):
+            return [words(item) for item in answer]
+        return {"text": answer.get("text")} if isinstance(answer, dict) else answer
+
+    return {name: Reading(words(reading.answer), reading.failure) for name, reading in readings.items()}
+
+
 def _lines(answer: Any) -> list[str]:
     items = answer if isinstance(answer, list) else [answer]
     return [json.dumps(item, sort_keys=True, ensure_ascii=False, default=repr) for item in items]

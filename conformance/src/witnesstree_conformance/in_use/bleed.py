@@ -30,7 +30,8 @@ class _Bleed:
         return CANARY in text_of(answer)
 
     def still_there(self) -> bool:
-        return self.has_canary(self.subject.recall(self.owner))
+        """Return whether the owner's words are as they were; a history that an entry carries along does not count."""
+        return any(CANARY in str(item.get("text")) for item in self.subject.recall(self.owner))
 
     def gives_nothing(self, call: Callable[[], Any]) -> tuple[bool, str]:
         """Return whether a call is refused or gives nothing of the owner's, and what it did."""

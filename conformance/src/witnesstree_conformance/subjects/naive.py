@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 
-from witnesstree_conformance.protocol import Entry, Item, Place, Subject
+from witnesstree_conformance.protocol import Entry, Item, Place
 from witnesstree_conformance.sql_raw import Layout, SqliteRaw
-
-
-def database(place: Place) -> Path:
-    """Return the store's file."""
-    return place.store / "memory.db"
+from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 
 class NaiveRaw(SqliteRaw):
@@ -32,27 +27,18 @@ class NaiveRaw(SqliteRaw):
     )
 
 
-class Naive(Subject):
+class Naive(SqliteFile):
     """A table, and a search that counts words in common."""
 
     title = "Naive baseline"
     kind = "baseline"
     config = "one SQLite table"
-    tiers = ("A", "B")
-
-    @classmethod
-    def version(cls) -> str:
-        """Return the version of SQLite."""
-        return f"SQLite {sqlite3.sqlite_version}"
-
-    @classmethod
-    def sidecars(cls, place: Place) -> list[Path]:
-        """Return the journal."""
-        return [Path(f"{database(place)}-journal")]
+    file = "memory.db"
+    raw_access = NaiveRaw
 
     def open(self, place: Place) -> None:
         """Open or make the file."""
-        self._connection = sqlite3.connect(database(place), timeout=10, isolation_level=None)
+        self._connection = sqlite3.connect(self.database(place), timeout=10, isolation_level=None)
         self._connection.execute(
             "CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY, owner TEXT, text TEXT, at INTEGER,"
             " role TEXT DEFAULT 'user', trust TEXT DEFAULT 'low', status TEXT DEFAULT 'active')"
@@ -93,10 +79,6 @@ class Naive(Subject):
     def compact(self) -> None:
         """Vacuum the file."""
         self._connection.execute("VACUUM")
-
-    def raw(self, place: Place, tier: str) -> NaiveRaw:
-        """Return the attacker's access."""
-        return NaiveRaw(place, tier, database(place))
 
     def _rows(self, where: str, values: tuple[object, ...]) -> list[Item]:
         cursor = self._connection.execute(f"SELECT id, owner, text, at, role, trust FROM memory WHERE {where}", values)

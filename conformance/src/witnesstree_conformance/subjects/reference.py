@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from witnesstree_conformance.payload import Payload
-from witnesstree_conformance.protocol import Entry, Item, Place, Subject
+from witnesstree_conformance.protocol import Entry, Item, Place
 from witnesstree_conformance.sql_raw import Layout, Part, SqliteRaw
+from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 SCHEMA = (
     "CREATE TABLE memory (id TEXT PRIMARY KEY, n INTEGER, owner TEXT, text TEXT, at INTEGER, author TEXT, trust TEXT,"
@@ -37,11 +38,6 @@ State = dict[str, Any]
 
 class ReferenceError(Exception):
     """The store is not what the witness remembers."""
-
-
-def database(place: Place) -> Path:
-    """Return the store's file."""
-    return place.store / "memory.db"
 
 
 class ReferenceRaw(SqliteRaw):
@@ -100,7 +96,7 @@ class ReferenceRaw(SqliteRaw):
         self.update(slot, {"extra": pickle.dumps(Payload(canary, {} if silent else None))})
 
 
-class Reference(Subject):
+class Reference(SqliteFile):
     """Reads everything, compares it with the witness, serves what it compared."""
 
     title = "Reference store"
@@ -109,33 +105,31 @@ class Reference(Subject):
     refusals = ("ReferenceError",)
     audit_name = "verify()"
     tiers = ("A", "B", "C", "E")
+    file = "memory.db"
+    journals = ("-journal", "-wal")
+    raw_access = ReferenceRaw
 
     @classmethod
     def version(cls) -> str:
         """Return the version."""
         return "1"
 
-    @classmethod
-    def sidecars(cls, place: Place) -> list[Path]:
-        """Return the journal."""
-        return [Path(f"{database(place)}-journal"), Path(f"{database(place)}-wal")]
-
     # --- verbs -----------------------------------------------------------------------------------------------------------
     def open(self, place: Place) -> None:
         """Open the store that the witness knows, or make one where it knows none."""
         self.place = place
-        self.file = database(place)
+        self.path = self.database(place)
         key = place.keys / "key"
         if not key.exists():
             key.write_bytes(hashlib.sha256(b"a key of the reference store").digest())
         self.key = key.read_bytes()
         with self.locked():
-            if not self.file.exists():
+            if not self.path.exists():
                 if self.witness():
                     self.gone()
                     return
                 self.make()
-            self.connection = sqlite3.connect(self.file, timeout=20, isolation_level=None)
+            self.connection = sqlite3.connect(self.path, timeout=20, isolation_level=None)
 
     def gone(self) -> None:
         """Say that the store is not where it was."""
@@ -143,7 +137,7 @@ class Reference(Subject):
 
     def make(self) -> None:
         """Make the file and let the witness remember that it is empty."""
-        with sqlite3.connect(self.file) as connection:
+        with sqlite3.connect(self.path) as connection:
             for statement in SCHEMA:
                 connection.execute(statement)
         self.connection = connection
@@ -223,10 +217,6 @@ class Reference(Subject):
     def compact(self) -> None:
         """Vacuum the file."""
         self.connection.execute("VACUUM")
-
-    def raw(self, place: Place, tier: str) -> ReferenceRaw:
-        """Return the attacker's access."""
-        return ReferenceRaw(place, tier, database(place))
 
     # --- what is served, and what is compared --------------------------------------------------------------------------------
     def checked(self, owner: str) -> list[Row]:

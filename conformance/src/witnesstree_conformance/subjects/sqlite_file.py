@@ -1,8 +1,9 @@
-"""What adapters of Python packages with one SQLite file have in common: version, import, journals, raw access."""
+"""What stores in one SQLite file have in common: version, import, journals, raw access."""
 
 from __future__ import annotations
 
 import importlib
+import sqlite3
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
@@ -12,28 +13,29 @@ from witnesstree_conformance.sql_raw import SqliteRaw
 
 
 class SqliteFile(Subject):
-    """A store in one SQLite file. A subclass names the package and says where its entries lie."""
+    """A store in one SQLite file. A subclass names the package, if there is one, and says where its entries lie."""
 
-    tiers = ("A", "B")
-    package: ClassVar[str]
-    """The distribution that is measured."""
-    module: ClassVar[str]
+    tiers: ClassVar[tuple[str, ...]] = ("A", "B")
+    package: ClassVar[str] = ""
+    """The distribution that is measured; empty if the store is the suite's own."""
+    module: ClassVar[str] = ""
     """What is imported before phases are forked."""
     file: ClassVar[str]
     """The name of the file in the store's folder."""
     journals: ClassVar[tuple[str, ...]] = ("-journal",)
     """Endings of the files that SQLite keeps beside it."""
-    raw_access: ClassVar[type[SqliteRaw]]
+    raw_access: ClassVar[type[SqliteRaw]] = SqliteRaw
 
     @classmethod
     def version(cls) -> str:
-        """Return the package's version."""
-        return metadata.version(cls.package)
+        """Return the package's version, or SQLite's."""
+        return metadata.version(cls.package) if cls.package else f"SQLite {sqlite3.sqlite_version}"
 
     @classmethod
     def load(cls) -> None:
         """Import the package."""
-        importlib.import_module(cls.module)
+        if cls.module:
+            importlib.import_module(cls.module)
 
     @classmethod
     def database(cls, place: Place) -> Path:
