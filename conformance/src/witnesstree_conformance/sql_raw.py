@@ -430,6 +430,9 @@ class SqlRaw(Raw):
 class SqliteRaw(SqlRaw):
     """Raw verbs in SQLite files."""
 
+    spared: Sequence[Path] = ()
+    """Files that this tier may not write."""
+
     def __init__(self, place: Place, tier: str, path: Path) -> None:
         """Open the file as any SQLite program would."""
         self.path = path
@@ -446,7 +449,7 @@ class SqliteRaw(SqlRaw):
     # --- the sweep ------------------------------------------------------------------------------------------
     def swept_files(self) -> list[Path]:
         """Return the SQLite files whose fields are swept."""
-        return sqlite_files(self.place.store)
+        return [path for path in sqlite_files(self.place.store) if path not in self.spared]
 
     def fields(self) -> list[str]:
         """Return file:table.column of everything stored, with the leaves of columns that hold JSON."""
@@ -605,6 +608,49 @@ class SqliteRaw(SqlRaw):
             self.path = own
             for suffix in ("", *SIDECARS):
                 Path(f"{forged}{suffix}").unlink(missing_ok=True)
+
+
+class RechainingRaw(SqliteRaw):
+    """The attacker of a store that chains rows by hashes without a key: he computes them anew after every edit but a weak one."""
+
+    must_chain = False
+
+    def chain(self) -> None:
+        """Compute the hashes anew."""
+        raise NotImplementedError
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run an edit; the chain no longer fits."""
+        self.must_chain = True
+        return super().run(sql, values)
+
+    def change_text(self, slot: str, old: str, new: str, *, weak: bool = False) -> None:
+        """Replace words."""
+        super().change_text(slot, old, new, weak=weak)
+        if not weak:
+            self.chain()
+        self.must_chain = False
+
+    def remove(self, slots: Sequence[str], *, weak: bool = False) -> None:
+        """Delete entries."""
+        super().remove(slots, weak=weak)
+        self.must_chain = not weak
+
+    def forge(self, like: str, old: str, new: str, *, weak: bool = False) -> None:
+        """Insert an entry."""
+        super().forge(like, old, new, weak=weak)
+        self.must_chain = not weak
+
+    def plant_view(self, old: str, new: str) -> None:
+        """Plant a view; SQL can't compute the hashes of what it shows."""
+        super().plant_view(old, new)
+        self.must_chain = False
+
+    def close(self) -> None:
+        """Compute the hashes anew if they must be, then close."""
+        if self.must_chain:
+            self.chain()
+        super().close()
 
 
 def connect(path: Path) -> sqlite3.Connection:

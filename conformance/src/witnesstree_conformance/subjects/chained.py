@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from witnesstree_conformance.protocol import Entry, Item, Place, Refusal
-from witnesstree_conformance.sql_raw import Layout, Row, SqliteRaw
+from witnesstree_conformance.sql_raw import Layout, RechainingRaw, Row
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 COVERED = ("id", "owner", "text", "at", "role")
@@ -22,7 +22,7 @@ def link(previous: str, row: Row) -> str:
     return hashlib.sha256("\x1f".join([previous, *(str(row[name]) for name in COVERED)]).encode()).hexdigest()
 
 
-class ChainedRaw(SqliteRaw):
+class ChainedRaw(RechainingRaw):
     """One table; after every edit but a weak one, the chain is computed anew."""
 
     layout = Layout(
@@ -35,37 +35,9 @@ class ChainedRaw(SqliteRaw):
         time="at",
         author=("role", "assistant"),
     )
-    must_chain = True
 
-    def change_text(self, slot: str, old: str, new: str, *, weak: bool = False) -> None:
-        """Replace words."""
-        super().change_text(slot, old, new, weak=weak)
-        self.must_chain = False
-        if not weak:
-            self._chain()
-
-    def remove(self, slots: Sequence[str], *, weak: bool = False) -> None:
-        """Delete rows."""
-        super().remove(slots, weak=weak)
-        self.must_chain = not weak
-
-    def forge(self, like: str, old: str, new: str, *, weak: bool = False) -> None:
-        """Insert a row."""
-        super().forge(like, old, new, weak=weak)
-        self.must_chain = not weak
-
-    def plant_view(self, old: str, new: str) -> None:
-        """Plant a view; SQL has no SHA-256, so it can't chain what it shows."""
-        super().plant_view(old, new)
-        self.must_chain = False
-
-    def close(self) -> None:
-        """Number and chain the rows anew if anything was edited, then close."""
-        if self.trace and self.must_chain:
-            self._chain()
-        super().close()
-
-    def _chain(self) -> None:
+    def chain(self) -> None:
+        """Number and chain the rows anew."""
         previous = GENESIS
         for number, row in enumerate(self.rows("SELECT * FROM memory ORDER BY id"), 1):
             previous = link(previous, row | {"id": number})

@@ -49,4 +49,6 @@ class SqliteFile(Subject):
 
     def raw(self, place: Place, tier: str) -> SqliteRaw:
         """Return the attacker's access."""
-        return self.raw_access(place, tier, self.database(place))
+        raw = self.raw_access(place, tier, self.database(place))
+        raw.spared = self.sidecars(place) if tier == "A" else []
+        return raw
