@@ -641,6 +641,11 @@ class RechainingRaw(SqliteRaw):
         super().forge(like, old, new, weak=weak)
         self.must_chain = not weak
 
+    def flip(self, field: str) -> None:
+        """Change one field."""
+        super().flip(field)
+        self.must_chain = True
+
     def plant_view(self, old: str, new: str) -> None:
         """Plant a view; SQL can't compute the hashes of what it shows."""
         super().plant_view(old, new)
