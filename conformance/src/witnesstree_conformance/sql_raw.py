@@ -184,6 +184,32 @@ class SqlRaw(Raw):
         inner[int(path[-1]) if isinstance(inner, list) else path[-1]] = value
         return {column: self.encode(column, structure, row[column])}
 
+    def structure(self, column: str, value: Any) -> Any:
+        """Return what a value holds if it is a structure, or ``None``: text or bytes of JSON by default."""
+        if not isinstance(value, str | bytes) or value.lstrip()[:1] not in ("{", "[", b"{", b"["):
+            return None
+        try:
+            return self.decode(column, value)
+        except ValueError:
+            return None
+
+    def leaves(self, column: str, value: Any) -> list[str]:
+        """Return the paths of what is inside a value; nothing if it is no structure."""
+        structure = self.structure(column, value)
+        return [] if structure is None else json_leaves(structure)
+
+    def flipped_value(self, column: str, value: Any, path: Sequence[str]) -> Any:
+        """Return another value, or the same with another leaf."""
+        if not path:
+            return flipped(value)
+        structure = self.decode(column, value)
+        inner = structure
+        for key in path[:-1]:
+            inner = inner[int(key) if isinstance(inner, list) else key]
+        last: Any = int(path[-1]) if isinstance(inner, list) else path[-1]
+        inner[last] = flipped(inner[last])
+        return self.encode(column, structure, value)
+
     def refreshed(self, row: Row) -> Row:
         """Compute anew what needs no key, such as a plain hash beside the words; return the row. None by default."""
         return row
@@ -469,8 +495,7 @@ class SqliteRaw(SqlRaw):
         row = connection.execute(f"SELECT * FROM {quoted(table)} WHERE {where}", values).fetchone()
         leaves: list[str] = []
         for name, value in zip(names, row, strict=True):
-            structure = self.structure(name, value)
-            leaves += [name] if structure is None else [f"{name}/{path}" for path in json_leaves(structure)] or [name]
+            leaves += [f"{name}/{path}" for path in self.leaves(name, value)] or [name]
         return leaves
 
     def _victim(self, connection: sqlite3.Connection, table: str) -> tuple[str, tuple[Any, ...]]:
@@ -494,24 +519,6 @@ class SqliteRaw(SqlRaw):
         ).fetchone()
         return " AND ".join(f"{name} IS ?" for name in order), tuple(last)
 
-    def structure(self, column: str, value: Any) -> Any:
-        """Return what a value holds if it is a structure, or ``None``: text or bytes of JSON by default."""
-        if not isinstance(value, str | bytes) or value.lstrip()[:1] not in ("{", "[", b"{", b"["):
-            return None
-        try:
-            return self.decode(column, value)
-        except ValueError:
-            return None
-
-    def _flipped_leaf(self, column: str, value: Any, path: Sequence[str]) -> Any:
-        structure = self.decode(column, value)
-        inner = structure
-        for key in path[:-1]:
-            inner = inner[int(key) if isinstance(inner, list) else key]
-        last: Any = int(path[-1]) if isinstance(inner, list) else path[-1]
-        inner[last] = flipped(inner[last])
-        return self.encode(column, structure, value)
-
     def flip(self, field: str) -> None:
         """Change one field of the row that the sweep aims at."""
         file, _, rest = field.partition(":")
@@ -521,7 +528,7 @@ class SqliteRaw(SqlRaw):
         where, values = self._victim(connection, table)
         column, *inner = leaf.split("/")
         value = connection.execute(f"SELECT {quoted(column)} FROM {quoted(table)} WHERE {where}", values).fetchone()[0]
-        changed = self._flipped_leaf(column, value, inner) if inner else flipped(value)
+        changed = self.flipped_value(column, value, inner)
         try:
             connection.execute(f"UPDATE {quoted(table)} SET {quoted(column)} = ? WHERE {where}", (changed, *values))
         except sqlite3.Error as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,20 +64,23 @@ class SaverRaw(SqliteRaw):
 
     def forged(self, row: Row, text: str) -> dict[str, Any]:
         """Return a checkpoint that says what an attacker likes, with the id of a row."""
-        return checkpoint_of(row["checkpoint_id"], "2024-01-01T00:00:00+00:00", {"role": "user", "content": text})
+        return checkpoint_of(row["checkpoint_id"], "2024-01-01T00:00:00+00:00", {"message": {"role": "user", "content": text}})
 
     def plant_code(self, slot: str, canary: Path, *, silent: bool) -> None:
         """Put in a call that the serializer makes: in the place of the message, or where its answer changes nothing."""
         import ormsgpack
 
         row = self.row(slot)
-        call = ormsgpack.Ext(CONSTRUCTOR_WITH_ONE_ARGUMENT, ormsgpack.packb(("os", "mknod", str(canary))))
         checkpoint = self.decode("checkpoint", row["checkpoint"])
-        if silent:
-            checkpoint[CALLED_AND_NONE] = call
-        else:
-            checkpoint["channel_values"] = call
+        checkpoint[CALLED_AND_NONE if silent else "channel_values"] = call_of(canary)
         self.update(slot, {"type": "msgpack", "checkpoint": ormsgpack.packb(checkpoint)})
+
+
+def call_of(canary: Path) -> Any:
+    """Return what the serializer reads as a call that makes the canary and gives ``None``."""
+    import ormsgpack
+
+    return ormsgpack.Ext(CONSTRUCTOR_WITH_ONE_ARGUMENT, ormsgpack.packb(("os", "mknod", str(canary))))
 
 
 class EncryptedRaw(SaverRaw):
@@ -182,16 +185,16 @@ class SqliteSaver(SqliteFile):
 
     def remember(self, entry: Entry) -> str:
         """Put one checkpoint on top of the thread's newest, with the write that led to it."""
-        newest = self._saver.get_tuple(_thread(entry.owner))
-        return remember(self._saver, newest, entry)
+        newest = self._saver.get_tuple(thread(entry.owner))
+        return put_entry(self._saver, newest, entry, {"message": {"role": role_of(entry), "content": entry.text}})
 
     def recall(self, owner: str) -> Sequence[Item]:
         """Return the thread's checkpoints, oldest first."""
-        return [item(found) for found in reversed(list(self._saver.list(_thread(owner))))]
+        return [item(found) for found in reversed(list(self._saver.list(thread(owner))))]
 
     def get(self, id: str, owner: str) -> Item | None:
         """Return one checkpoint of the thread."""
-        found = self._saver.get_tuple({"configurable": {"thread_id": owner, "checkpoint_ns": "", "checkpoint_id": id}})
+        found = self._saver.get_tuple(thread(owner, checkpoint_id=id))
         return None if found is None else item(found)
 
     def recall_anyone(self, query: str) -> Sequence[Item]:
@@ -226,36 +229,41 @@ def cipher(place: Place) -> Any:
     return _encrypting(place).cipher
 
 
-def _thread(owner: str) -> dict[str, Any]:
-    return {"configurable": {"thread_id": owner, "checkpoint_ns": ""}}
+def thread(owner: str, **more: str) -> dict[str, Any]:
+    """Return how the library is told whose thread is meant, and which checkpoint."""
+    return {"configurable": {"thread_id": owner, "checkpoint_ns": "", **more}}
 
 
-def checkpoint_of(id: str, ts: str, message: dict[str, Any]) -> dict[str, Any]:
-    """Return a checkpoint as the library makes it, with one message."""
+def checkpoint_of(id: str, ts: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a checkpoint as the library makes it; every value is as new as the checkpoint."""
     return {
         "v": 2,
         "id": id,
         "ts": ts,
-        "channel_values": {"message": message},
-        "channel_versions": {"message": "1"},
+        "channel_values": dict(values),
+        "channel_versions": dict.fromkeys(values, id),
         "versions_seen": {},
         "pending_sends": [],
         "updated_channels": None,
     }
 
 
-def remember(saver: Any, newest: Any, entry: Entry) -> str:
-    """Put one checkpoint with the write that led to it; return its id. The role says whether a tool or the user spoke."""
+def role_of(entry: Entry) -> str:
+    """Return the role that says whether a tool or the user spoke."""
+    return "tool" if entry.channel == "external" else "user"
+
+
+def put_entry(saver: Any, newest: Any, entry: Entry, values: Mapping[str, Any]) -> str:
+    """Put one checkpoint on top of the newest, with the write that led to it; return its id."""
     from langgraph.checkpoint.base import empty_checkpoint
 
-    message = {"role": "tool" if entry.channel == "external" else "user", "content": entry.text}
     at = datetime.datetime.fromtimestamp(entry.at, datetime.UTC).isoformat()
-    checkpoint = checkpoint_of(empty_checkpoint()["id"], at, message)
+    checkpoint = checkpoint_of(empty_checkpoint()["id"], at, values)
     step = 0 if newest is None else newest.metadata["step"] + 1
     metadata = {**entry.claims, "source": "input", "step": step, "user_id": entry.owner}
-    config = _thread(entry.owner) if newest is None else newest.config
+    config = thread(entry.owner) if newest is None else newest.config
     put = saver.put(config, checkpoint, metadata, checkpoint["channel_versions"])
-    saver.put_writes(put, [("message", message)], "task")
+    saver.put_writes(put, list(values.items()), "task")
     return str(put["configurable"]["checkpoint_id"])
 
 
