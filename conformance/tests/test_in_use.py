@@ -16,7 +16,7 @@ from witnesstree_conformance.protocol import Entry, Item, Subject
 from witnesstree_conformance.runner import measure
 from witnesstree_conformance.subjects.naive import Naive
 from witnesstree_conformance.subjects.witnesstree import Sqlite
-from witnesstree_conformance.verdicts import NOT_EVALUABLE
+from witnesstree_conformance.verdicts import NOT_APPLICABLE, NOT_EVALUABLE
 
 Cells = list[dict[str, Any]]
 
@@ -147,7 +147,7 @@ def test_without_its_controls_no_cell_is_earned(tmp_path: Path):
         def recall(self, owner: str) -> Sequence[Item]:
             return super().recall(owner)[:2]
 
-    assert chosen(cells_of(Forgets, tmp_path)) == {NOT_EVALUABLE}
+    assert chosen(cells_of(Forgets, tmp_path)) == {NOT_EVALUABLE, NOT_APPLICABLE}
 
 
 # --- the small judges -------------------------------------------------------------------------------------------------
@@ -162,3 +162,21 @@ def test_a_payload_after_the_closing_line_is_not_fenced():
     assert not is_fenced(f"open\nclose\n{PROBE}", ("open", "close"))
     assert not is_fenced(f"open\nclose\n{PROBE}\nclose", ("open", "close"))
     assert not is_fenced(PROBE, None)
+
+
+class ForgetsItsContext(Naive):
+    """Fences what it offers for a prompt, but fails when honest look-alikes are asked for."""
+
+    title = "fails on honest words"
+
+    def context(self, owner: str, query: str) -> str:
+        text = "\n".join(str(item["text"]) for item in self.recall(owner))
+        if "known fraud" in text:
+            raise RuntimeError("no context today")
+        return f"<<<\n{text.replace('<<<', '').replace('>>>', '')}\n>>>"
+
+
+def test_held_is_not_earned_when_nobody_knows_whether_honest_words_get_through(tmp_path: Path):
+    cells = [cell for cell in cells_of(ForgetsItsContext, tmp_path) if cell["attack"] == "indirect_prompt_injection"]
+    assert {cell["verdict"] for cell in cells} == {NOT_EVALUABLE}
+    assert "no context today" in cells[0]["reason"]

@@ -201,6 +201,9 @@ def measure_in_use(run: Run, *, earned: bool = True, progress: Progress = lambda
 
 
 def _unearned(cell: Json) -> Json:
+    """Return a cell of a subject that failed a required control: what is not applicable stays so, nothing else was earned."""
+    if cell["verdict"] == NOT_APPLICABLE:
+        return cell
     return cell | {"verdict": NOT_EVALUABLE, "measured": cell["verdict"], "reason": "a required control failed"}
 
 
@@ -215,7 +218,7 @@ def measure_cell(run: Run, attack: Attack, tier: str, *, earned: bool = True) ->
         cell |= _sweep(run, attack, tier)
     else:
         cell |= _attempt(run, attack, tier)
-    if not earned and cell["verdict"] != NOT_APPLICABLE:
+    if not earned:
         cell = _unearned(cell)
     return cell | {"seconds": round(time.monotonic() - started, 3)}
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from witnesstree_conformance.in_use.fixtures import BACKGROUND
 from witnesstree_conformance.in_use.scene import CHANNELS, HELD_IN_USE, OPEN, Json, MemoryAttack, Scene, cell, guarded
+from witnesstree_conformance.phases import Failure
 from witnesstree_conformance.protocol import NotApplicable
 from witnesstree_conformance.verdicts import NOT_EVALUABLE
 
@@ -142,8 +143,11 @@ def _unless_overblocked(scene: Scene, channel: str, made: list[Json]) -> list[Js
     """A tool that withholds honest look-alikes has not earned ``held``."""
     try:
         lost = _lost(scene, channel)
-    except Exception:
+    except NotApplicable:
         return made
+    except Exception as error:
+        reason = f"whether honest look-alikes get through is not known: {Failure.of(error)}"
+        return [one | {"verdict": NOT_EVALUABLE, "reason": reason} for one in made]
     if not lost:
         return made
     return [one | {"verdict": NOT_EVALUABLE, "reason": f"over-blocking: {lost[0]}", "overblocked": True} for one in made]

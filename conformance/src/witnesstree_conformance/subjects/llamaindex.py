@@ -61,7 +61,7 @@ class SqlMemory(SqliteFile):
 
     def recall(self, owner: str) -> Sequence[Item]:
         """Return the active messages of the owner's session."""
-        return [_item(message) for message in self._do(self._session(owner).aget_all())]
+        return [_item(message) for message in self._do(self._session(owner).aget())]
 
     def _session(self, owner: str) -> Any:
         from llama_index.core.memory import Memory

@@ -49,10 +49,11 @@ class SqliteSession(SqliteFile):
             session.close()
 
     def remember(self, entry: Entry) -> str:
-        """Add one item: a turn of the user, or the output of a tool."""
-        item = {**entry.claims, "role": "user", "content": entry.text}
+        """Add one item: a turn of the user, or the output of a tool. What kind of item it is, the application says."""
+        claims = {name: value for name, value in entry.claims.items() if name not in {"role", "type"}}
+        item = {**claims, "role": "user", "content": entry.text}
         if entry.channel == "external":
-            item = {**entry.claims, "type": "function_call_output", "call_id": "read-document", "output": entry.text}
+            item = {**claims, "type": "function_call_output", "call_id": "read-document", "output": entry.text}
         session = self._session(entry.owner)
         asyncio.run(session.add_items([item]))
         return str(len(self.recall(entry.owner)))

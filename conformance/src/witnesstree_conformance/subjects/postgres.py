@@ -25,12 +25,12 @@ def database_of(place: Place) -> str:
 
 
 def connect(place: Place, database: str) -> Any:
-    """Connect with every statement committed by itself; JSON comes as text."""
+    """Connect with every statement committed by itself; JSON and times come as text."""
     import psycopg
     from psycopg.types.string import TextLoader
 
     connection = psycopg.connect(uri_of(place, database), autocommit=True)
-    for kind in ("json", "jsonb"):
+    for kind in ("json", "jsonb", "timestamp", "timestamptz"):
         connection.adapters.register_loader(kind, TextLoader)
     return connection
 
@@ -89,15 +89,20 @@ class PostgresRaw(SqlRaw):
     # --- the sweep ------------------------------------------------------------------------------------------
     def fields(self) -> list[str]:
         """Return table.column of the main table and its parts, with the leaves of columns that hold structures."""
-        slot = self.entries("alice")[3]
+        slot = self.sweep_slot()
         found = []
-        for table, key in self._swept():
+        for table, key in self.swept():
             row = next(iter(self.rows(f"SELECT * FROM {quoted(table)} WHERE {quoted(key)} = ?", (self.key_value(slot),))), {})
             for name, value in row.items():
                 found += [f"{table}.{name}/{leaf}".rstrip("/") for leaf in self.leaves(name, value) or [""]]
         return found
 
-    def _swept(self) -> list[tuple[str, str]]:
+    def sweep_slot(self) -> str:
+        """Return the entry whose fields are changed: neither the first nor the newest."""
+        return self.entries("alice")[3]
+
+    def swept(self) -> list[tuple[str, str]]:
+        """Return the tables whose fields are changed, each with the column that holds the entry's key."""
         return [(self.layout.table, self.layout.key), *((part.table, part.link) for part in self.layout.parts)]
 
     def flip(self, field: str) -> None:
@@ -106,8 +111,8 @@ class PostgresRaw(SqlRaw):
 
         table, _, leaf = field.partition(".")
         column, *inner = leaf.split("/")
-        key = dict(self._swept())[table]
-        slot = self.entries("alice")[3]
+        key = dict(self.swept())[table]
+        slot = self.sweep_slot()
         row = self.rows(f"SELECT * FROM {quoted(table)} WHERE {quoted(key)} = ?", (self.key_value(slot),))[0]
         try:
             self.update(slot, {column: self.flipped_value(column, row[column], inner)}, table, key)
@@ -128,7 +133,12 @@ class PostgresStore(Subject):
         server = pgserver.get_server(place.root / "postgres", cleanup_mode="delete")
         (place.root / "postgres.uri").write_text(server.get_uri(ADMIN))
         for name in (database_of(place), database_of(place.other())):
-            cls.admin(place, f"CREATE DATABASE {name}")
+            cls.create(place, name)
+
+    @classmethod
+    def create(cls, place: Place, name: str) -> None:
+        """Make an empty database."""
+        cls.admin(place, f"CREATE DATABASE {name}")
 
     @classmethod
     def stop(cls, place: Place) -> None:
@@ -169,11 +179,12 @@ class PostgresStore(Subject):
         self.admin(place, f"DROP DATABASE {database_of(place.other())} WITH (FORCE)")
 
     def destroy(self, place: Place, zones: Sequence[str], *, main_only: bool = False) -> None:
-        """Drop the database; an empty one is in its place."""
+        """Drop the database; a new one is in its place."""
         super().destroy(place, zones, main_only=main_only)
         if "store" in zones:
             name = database_of(place)
-            self.admin(place, f"DROP DATABASE {name} WITH (FORCE)", f"CREATE DATABASE {name}")
+            self.admin(place, f"DROP DATABASE {name} WITH (FORCE)")
+            self.create(place, name)
 
     def dump(self, place: Place) -> dict[str, str]:
         """Return what is in the database, row by row, with its tables, views, indexes and triggers."""
