@@ -33,10 +33,13 @@ class Selection:
     attacks: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     """Names of further environment variables that a subject may see."""
+    in_use: bool = True
+    costs: bool = False
 
     def arguments(self) -> list[str]:
         """Return it for the child's command line."""
-        return [*_each("--tier", self.tiers), *_each("--attack", self.attacks)]
+        switches = ["--in-use" if self.in_use else "--no-in-use", *(["--costs"] if self.costs else [])]
+        return [*_each("--tier", self.tiers), *_each("--attack", self.attacks), *switches]
 
 
 def _each(option: str, values: Iterable[str]) -> list[str]:

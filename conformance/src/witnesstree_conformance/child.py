@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tier", action="append", default=[])
     parser.add_argument("--attack", action="append", default=[])
     parser.add_argument("--in-use", action=argparse.BooleanOptionalAction, default=True, help="attacks on a memory in use")
+    parser.add_argument("--costs", action="store_true", help="what writing, reading and verifying cost")
     parser.add_argument("--show", action="store_true", help="print the table of verdicts")
     given = parser.parse_args(arguments)
     state = given.folder.resolve() / "run" / "state"
@@ -51,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tiers=given.tier,
         attacks=given.attack,
         in_use=given.in_use,
+        costs=given.costs,
         progress=(lambda line: None) if given.show else progress,
     )
     given.result.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _show(result: dict[str, object]) -> None:
     """Print controls and verdicts, one line each: for whoever writes an adapter."""
-    print(result.get("error") or "", result["rating"], result["seconds"])
+    print(result.get("error") or "", result["rating"], result["seconds"], result.get("costs", ""))
     for control in result["controls"]:  # type: ignore[attr-defined]
         print(f"{control['control']:22} {control['passed']!s:6} {control['detail']}")
     for row in result["rows"]:  # type: ignore[attr-defined]

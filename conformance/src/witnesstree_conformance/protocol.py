@@ -354,6 +354,10 @@ class Subject:
 
         return dump_files(place)
 
+    def size(self, place: Place) -> int:
+        """Return how many bytes the store takes."""
+        return sum(path.stat().st_size for path in place.store.rglob("*") if path.is_file())
+
     def save(self, place: Place, name: str) -> None:
         """Keep a copy of all zones but the witness under a name. Stores behind a server add their own copy."""
         from witnesstree_conformance.snapshots import save

@@ -88,6 +88,7 @@ def measure(
     attacks: Sequence[str] = (),
     controls: Sequence[str] = (),
     in_use: bool = True,
+    costs: bool = False,
     progress: Progress = lambda line: None,
 ) -> Json:
     """Measure a subject; return its results (schema: ``report/schema.json``).
@@ -100,9 +101,11 @@ def measure(
         attacks: only these ids; all by default.
         controls: only these; all by default. Whoever leaves one out gets no level.
         in_use: also do the attacks on a memory in use.
+        costs: also measure what writing, reading and verifying cost.
         progress: gets a line now and then.
     """
     from witnesstree_conformance.controls import run_controls
+    from witnesstree_conformance.costs import measure_costs
     from witnesstree_conformance.levels import rate
 
     started = time.monotonic()
@@ -127,6 +130,8 @@ def measure(
             rows.append({"tier": tier, "cells": cells})
         if in_use:
             result["in_use"] = measure_in_use(run, earned=earned, progress=progress)
+        if costs:
+            result["costs"] = measure_costs(run, progress)
     except MeasuringError as error:
         result |= describe(kind) | {"error": str(error)}
         result.setdefault("controls", [])

@@ -186,6 +186,11 @@ class PostgresStore(Subject):
             self.admin(place, f"DROP DATABASE {name} WITH (FORCE)")
             self.create(place, name)
 
+    def size(self, place: Place) -> int:
+        """Return how many bytes the database takes."""
+        with closing(connect(place, ADMIN)) as connection:
+            return int(connection.execute("SELECT pg_database_size(%s)", (database_of(place),)).fetchone()[0])
+
     def dump(self, place: Place) -> dict[str, str]:
         """Return what is in the database, row by row, with its tables, views, indexes and triggers."""
         with closing(connect(place, database_of(place))) as connection:

@@ -25,6 +25,9 @@ def database(place: Place) -> Path:
     return place.store / "memory.db"
 
 
+PAGE = 1000
+
+
 class Sqlite(Subject):
     """The default: one file, its head remembered in the client's state folder."""
 
@@ -74,8 +77,13 @@ class Sqlite(Subject):
         return str(self._memory.add([message], user=entry.owner).episodes[0])
 
     def recall(self, owner: str) -> Sequence[Item]:
-        """List everything, oldest first."""
-        return [_item(memo) for memo in reversed(self._memory.list(user=owner, limit=1000).items)]
+        """List everything, page by page, oldest first."""
+        page = self._memory.list(user=owner, limit=PAGE)
+        memos = list(page.items)
+        while page.cursor:
+            page = self._memory.list(user=owner, limit=PAGE, cursor=page.cursor)
+            memos += page.items
+        return [_item(memo) for memo in memos]
 
     def search(self, owner: str, query: str, k: int) -> Sequence[Item]:
         """Search with the defaults."""
