@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -181,7 +182,7 @@ def _crash(run: Run) -> Checked:
     for number in range(KILLS):
         started.unlink(missing_ok=True)
         process, pipe = run.phases.start(_many_writes, run.kind, run.place, started)
-        _wait_for(started)
+        _wait_for(started, pipe)
         time.sleep(timed.value * (0.3 + 0.37 * number))
         os.kill(process, signal.SIGKILL)
         os.close(pipe)
@@ -200,11 +201,11 @@ def _timed_writes(kind: type[Subject], place: Place) -> float:
     return spent
 
 
-def _wait_for(file: Path) -> None:
-    """Wait until a child has opened its store; if it never does, the kill hits it anyway."""
+def _wait_for(file: Path, pipe: int) -> None:
+    """Wait until a child has opened its store, or has ended without; if it does neither, the kill hits it anyway."""
     ends = time.monotonic() + 30
-    while not file.exists() and time.monotonic() < ends:
-        time.sleep(0.001)
+    while not file.exists() and time.monotonic() < ends and not select.select([pipe], [], [], 0.001)[0]:
+        pass
 
 
 def _many_writes(kind: type[Subject], place: Place, started: Path) -> None:
