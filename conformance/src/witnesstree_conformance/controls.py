@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from witnesstree_conformance import steps
@@ -25,15 +25,7 @@ HONEST = ("update", "erase", "compact", "reindex", "upgrade")
 def run_controls(run: Run, only: Sequence[str] = (), progress: Progress = lambda line: None) -> list[Json]:
     """Run every control, or some, on a seeded subject; each says whether it passed, or why it does not apply."""
     results = []
-    for id, required, control in (
-        ("clean_reload", True, _clean_reload),
-        ("no_op", True, _no_op),
-        ("positive_retrieval", True, _positive_retrieval),
-        ("clean_audit", True, _clean_audit),
-        *((f"honest_{name}", False, _honest(name)) for name in HONEST),
-        ("crash_in_the_middle", False, _crash),
-        ("two_writers", False, _two_writers),
-    ):
+    for id, (required, control) in CONTROLS.items():
         if only and id not in only:
             continue
         progress(f"control {id}")
@@ -242,3 +234,15 @@ def _some_writes(kind: type[Subject], place: Place, name: str) -> list[str]:
         time.sleep(0.002)
     subject.close()
     return texts
+
+
+CONTROLS: Mapping[str, tuple[bool, Callable[[Run], Checked]]] = {
+    "clean_reload": (True, _clean_reload),
+    "no_op": (True, _no_op),
+    "positive_retrieval": (True, _positive_retrieval),
+    "clean_audit": (True, _clean_audit),
+    **{f"honest_{name}": (False, _honest(name)) for name in HONEST},
+    "crash_in_the_middle": (False, _crash),
+    "two_writers": (False, _two_writers),
+}
+"""Every control by its id, and whether a verdict counts without it."""

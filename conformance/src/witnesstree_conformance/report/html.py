@@ -21,7 +21,7 @@ table{border-collapse:collapse;font-size:13px}
 th,td{border:1px solid var(--line);padding:.3rem .5rem;text-align:left;vertical-align:top}
 thead th{position:sticky;top:0;background:var(--page);z-index:1}
 tbody th{position:sticky;left:0;background:var(--page);font-weight:500}
-.name{font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:anywhere;min-width:6rem}
+.name{font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:break-word}
 .good{background:var(--good)}.fair{background:var(--fair)}.bad{background:var(--bad)}
 td a{color:inherit;text-decoration:none}td a:hover,td a:focus{text-decoration:underline}
 code{font-size:12px;white-space:pre-wrap;overflow-wrap:anywhere}.small{font-size:13px;opacity:.8}
