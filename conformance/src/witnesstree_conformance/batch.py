@@ -16,7 +16,7 @@ from typing import Any
 from witnesstree_conformance import __version__
 from witnesstree_conformance.environments import InstallError, import_path, prepare
 from witnesstree_conformance.levels import rate
-from witnesstree_conformance.subjects import Known
+from witnesstree_conformance.subjects import Known, file_name
 
 Json = dict[str, Any]
 Watch = Callable[[str, str], None]
@@ -33,13 +33,20 @@ class Selection:
     attacks: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     """Names of further environment variables that a subject may see."""
+    allow_hosts: tuple[str, ...] = ()
+    """Hosts, beside this machine, on which a live server may be measured."""
     in_use: bool = True
     costs: bool = False
 
     def arguments(self) -> list[str]:
         """Return it for the child's command line."""
         switches = ["--in-use" if self.in_use else "--no-in-use", *(["--costs"] if self.costs else [])]
-        return [*_each("--tier", self.tiers), *_each("--attack", self.attacks), *switches]
+        return [
+            *_each("--tier", self.tiers),
+            *_each("--attack", self.attacks),
+            *_each("--allow-host", self.allow_hosts),
+            *switches,
+        ]
 
 
 def _each(option: str, values: Iterable[str]) -> list[str]:
@@ -101,7 +108,7 @@ def measure_one(known: Known, selection: Selection, keep: Path | None = None, wa
         return _not_measured(known, str(error))
     finally:
         if keep is not None:
-            shutil.copytree(folder, keep / known.name.replace(":", "-"), symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(folder, keep / file_name(known.name), symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 

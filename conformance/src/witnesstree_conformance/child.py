@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--attack", action="append", default=[])
     parser.add_argument("--in-use", action=argparse.BooleanOptionalAction, default=True, help="attacks on a memory in use")
     parser.add_argument("--costs", action="store_true", help="what writing, reading and verifying cost")
+    parser.add_argument("--allow-host", action="append", default=[], help="a host on which a live server may be measured")
     parser.add_argument("--show", action="store_true", help="print the table of verdicts")
     given = parser.parse_args(arguments)
     state = given.folder.resolve() / "run" / "state"
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from witnesstree_conformance.subjects import UnknownSubject, find, load
 
     try:
-        kind = load(find(given.name).target)
+        kind = load(find(given.name), given.allow_host)
     except UnknownSubject as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
-from witnesstree_conformance import __version__, pins, report
+from witnesstree_conformance import __version__, live, pins, report
 from witnesstree_conformance.attacks import AT_REST
 from witnesstree_conformance.batch import Selection, measure_all
 from witnesstree_conformance.environments import is_ready
@@ -20,7 +20,7 @@ from witnesstree_conformance.levels import LEVELS, reaches
 from witnesstree_conformance.protocol import TIERS
 from witnesstree_conformance.report import ReportError
 from witnesstree_conformance.status import Status
-from witnesstree_conformance.subjects import KNOWN, Known, UnknownSubject, find
+from witnesstree_conformance.subjects import KNOWN, LIVE, Known, UnknownSubject, find
 
 Json = dict[str, Any]
 BELOW, USAGE, NOT_MEASURED = 1, 2, 3
@@ -44,7 +44,7 @@ def _found(read: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Return what is read; what is wrong with what was given is one line and exit code 2."""
     try:
         return read(*arguments, **named)
-    except (UnknownSubject, ReportError, pins.PinsError) as error:
+    except (UnknownSubject, ReportError, live.SettingsError, pins.PinsError) as error:
         fail(str(error))
 
 
@@ -70,6 +70,7 @@ def list_(as_json: bool) -> None:
         notes = [word for word, holds in (("slow", subject["slow"]), ("not installed yet", not subject["installed"])) if holds]
         click.echo(f"{subject['name']:{width}}  {subject['what']}" + (f" ({', '.join(notes)})" if notes else ""))
     click.echo("\nYour own store: 'wtree-conformance run my.module:MySubject'")
+    click.echo("A running server: 'wtree-conformance run live:SETTINGS.toml'")
 
 
 @main.command(epilog=EXIT_CODES)
@@ -86,6 +87,7 @@ def list_(as_json: bool) -> None:
 @click.option("--pins", "pins_folder", type=click.Path(file_okay=False, path_type=Path), help="Compare with these pins.")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, show_default="number of cores")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the measured stores in this folder.")
+@click.option("--allow-host", multiple=True, metavar="HOST", help="A live server on this host may be attacked; its owner agreed.")
 @click.option("--pass-env", multiple=True, metavar="NAME", help="Let subjects see this environment variable.")
 def run(
     names: Sequence[str],
@@ -101,15 +103,19 @@ def run(
     pins_folder: Path | None,
     jobs: int,
     keep: Path | None,
+    allow_host: Sequence[str],
     pass_env: Sequence[str],
 ) -> None:
-    """Measure subjects: built-in names, or your own as my.module:MySubject."""
+    """Measure subjects: built-in names, your own as my.module:MySubject, or a running server as live:SETTINGS.toml."""
     chosen = _chosen(names, everything, slow)
+    for known in chosen:
+        if known.name.startswith(LIVE):
+            _found(live.read, Path(known.name.removeprefix(LIVE)), allow_host)
     for file in (json_file, html_file):
         if file is not None and not file.resolve().parent.is_dir():
             fail(f"{file.parent} is no folder to write {file.name} into")
     pinned = {known.name: _found(pins.read, pins_folder, known.name) for known in chosen} if pins_folder else {}
-    selection = Selection(tuple(tiers), tuple(attacks), tuple(pass_env), in_use=in_use, costs=costs)
+    selection = Selection(tuple(tiers), tuple(attacks), tuple(pass_env), tuple(allow_host), in_use=in_use, costs=costs)
     results: list[Json] = []
     with Status(len(chosen), sys.stderr) as status:
         try:

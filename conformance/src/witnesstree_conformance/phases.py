@@ -39,6 +39,11 @@ class Failure:
         names = [name for kind in kinds for name in (kind.__name__, f"{kind.__module__}.{kind.__name__}")]
         return cls(tuple(names) or ("Exception",), " ".join(str(error).split())[:300])
 
+    @property
+    def is_not_applicable(self) -> bool:
+        """Whether an adapter said that there is nothing to do."""
+        return "witnesstree_conformance.protocol.NotApplicable" in self.names
+
     def __str__(self) -> str:
         """Return class and message in one line."""
         return f"{self.names[0]}: {self.message}" if self.message else self.names[0]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from witnesstree_conformance.subjects import file_name
 from witnesstree_conformance.verdicts import HELD, NOT_APPLICABLE
 
 Json = dict[str, Any]
@@ -75,7 +76,7 @@ def missing(pins: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
 
 def file_of(folder: Path, name: str) -> Path:
     """Return the file with a subject's pins."""
-    return folder / f"{name.replace(':', '-')}.json"
+    return folder / f"{file_name(name)}.json"
 
 
 def read(folder: Path, name: str) -> Json:

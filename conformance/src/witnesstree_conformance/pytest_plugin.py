@@ -22,7 +22,7 @@ from witnesstree_conformance.controls import CONTROLS
 from witnesstree_conformance.in_use import IN_USE
 from witnesstree_conformance.in_use.scene import OPEN
 from witnesstree_conformance.protocol import TIERS
-from witnesstree_conformance.subjects import UnknownSubject, find
+from witnesstree_conformance.subjects import UnknownSubject, file_name, find
 from witnesstree_conformance.verdicts import HELD, NOT_APPLICABLE, NOT_EVALUABLE
 
 Json = dict[str, Any]
@@ -149,7 +149,7 @@ def _variant(cell: Json) -> str:
 
 def measured(config: pytest.Config, name: str, tiers: list[str]) -> Json:
     """Return a subject's result; whoever asks first measures, the others wait."""
-    file = _shared(config) / f"{name.replace(':', '-').replace('/', '-')}-{'-'.join(tiers)}.json"
+    file = _shared(config) / f"{file_name(name)}-{'-'.join(tiers)}.json"
     with Path(f"{file}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():

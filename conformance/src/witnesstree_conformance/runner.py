@@ -173,9 +173,10 @@ def _seed(run: Run) -> None:
     clean = run.do(steps.read_back, run.ids)
     run.clean, run.clean_log = _readings(clean), set(clean.logged)
     run.reset()
-    run.must(steps.remember, [LATER])
-    run.clean_after_write = _readings(run.do(steps.read_back, run.ids))
-    run.reset()
+    if run.kind.tiers:
+        run.must(steps.remember, [LATER])
+        run.clean_after_write = _readings(run.do(steps.read_back, run.ids))
+        run.reset()
 
 
 def _remember_elsewhere(kind: type[Subject], place: Place, entries: Sequence[Any]) -> list[str]:
@@ -275,7 +276,7 @@ def _attempt(run: Run, attack: Attack, tier: str, name: str = "") -> Json:
 
 def _failed_edit(done: Outcome) -> Json:
     assert done.failure is not None
-    if "witnesstree_conformance.protocol.NotApplicable" in done.failure.names:
+    if done.failure.is_not_applicable:
         return {"verdict": NOT_APPLICABLE, "reason": done.failure.message}
     return {"verdict": NOT_EVALUABLE, "reason": f"the edit failed: {done.failure}"}
 

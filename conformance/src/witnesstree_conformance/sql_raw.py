@@ -549,8 +549,9 @@ class SqliteRaw(SqlRaw):
         )
 
     def _affinity(self) -> str:
-        newest = self.rows(f"SELECT typeof({quoted(self.layout.words[0])}) AS kind FROM {quoted(self.layout.table)} LIMIT 1")
-        return str(newest[0]["kind"])
+        table, column = quoted(self.layout.table), quoted(self.layout.words[0])
+        first = self.rows(f"SELECT typeof({column}) AS kind FROM {table} WHERE {column} IS NOT NULL LIMIT 1")
+        return str(first[0]["kind"])
 
     def plant_view(self, old: str, new: str) -> None:
         """Rename the table and put a view in its place."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from witnesstree_conformance.protocol import Subject
+
+LIVE = "live:"
+"""What the name of a running server begins with; the path of its settings follows."""
 
 
 class UnknownSubject(Exception):
@@ -67,8 +73,13 @@ KNOWN: Mapping[str, Known] = {
 }
 
 
+def file_name(name: str) -> str:
+    """Return a subject's name as the name of a file."""
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
 def find(name: str) -> Known:
-    """Return a subject by its name, or one's own by ``my.module:Subject``.
+    """Return a subject by its name, one's own by ``my.module:Subject``, or a server by ``live:SETTINGS.toml``.
 
     Raises:
         UnknownSubject: neither.
@@ -81,17 +92,28 @@ def find(name: str) -> Known:
     raise UnknownSubject(f"no subject is called {name!r}; 'wtree-conformance list' names them, your own is 'my.module:Subject'")
 
 
-def load(target: str) -> type[Subject]:
-    """Import the adapter at ``module:Class``.
+def load(known: Known, allowed_hosts: Collection[str] = ()) -> type[Subject]:
+    """Return the adapter of a subject.
+
+    Args:
+        known: which.
+        allowed_hosts: hosts, beside this machine, on which a live server may be measured.
 
     Raises:
         UnknownSubject: there is none.
     """
-    module, _, attribute = target.partition(":")
+    if known.name.startswith(LIVE):
+        from witnesstree_conformance.live import SettingsError, live_class, read
+
+        try:
+            return live_class(read(Path(known.name.removeprefix(LIVE)), allowed_hosts, os.environ))
+        except SettingsError as error:
+            raise UnknownSubject(str(error)) from error
+    module, _, attribute = known.target.partition(":")
     try:
         kind = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise UnknownSubject(f"{target} can't be imported: {error}") from error
+        raise UnknownSubject(f"{known.target} can't be imported: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, Subject)):
-        raise UnknownSubject(f"{target} is no subclass of witnesstree_conformance.protocol.Subject")
+        raise UnknownSubject(f"{known.target} is no subclass of witnesstree_conformance.protocol.Subject")
     return kind
