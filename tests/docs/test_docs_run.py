@@ -5,8 +5,8 @@ How a page is read, from top to bottom, all in one empty folder that is thrown a
 * ```` ```python ```` blocks run in one namespace per page.
 * ```` ```console ```` blocks: a line that starts with `$ ` is run by bash; the lines up to the next `$ ` are what it
   must print (standard output and error together). A line `...` stands for any number of lines. A line that ends in a
-  backslash goes on in the next. One block is one shell, so `cd` and `export` hold until its end. A command that fails
-  is an error, unless the next command of the block is `echo $?`.
+  backslash goes on in the next, and one with `<<'END'` up to the line `END`. One block is one shell, so `cd` and
+  `export` hold until its end. A command that fails is an error, unless the next command of the block is `echo $?`.
 * A block with `no-run=some-reason` after the language is not run. Shell and Python blocks under other names (bash, sh,
   ...) are refused, because nobody would notice that they are not run.
 * What differs from run to run is made equal first: see `normalised`. `$PWD`, `$HOME` and `$WITNESSTREE_HOME` in the
@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "conformance").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 COMMAND_LIMIT_S = 120
@@ -85,18 +85,20 @@ class Command:
 def commands_of(block: Block) -> list[Command]:
     """The commands of a console block in order."""
     commands: list[Command] = []
-    goes_on = False
+    ends_with = ""  # the line that ends the command, or a backslash while every line ends in one
     for line in block.lines:
-        if goes_on:
+        if ends_with:
             last = commands.pop()
             commands.append(Command(f"{last.text}\n{line}", []))
-            goes_on = line.endswith("\\")
+            ends_with = ends_with if line != ends_with and (ends_with != "\\" or line.endswith("\\")) else ""
         elif line.startswith("$ "):
             commands.append(Command(line[2:], []))
-            goes_on = line.endswith("\\")
+            heredoc = re.search(r"<<'(\w+)'", line)
+            ends_with = heredoc[1] if heredoc else "\\" if line.endswith("\\") else ""
         else:
             assert commands, f"a console block starts with `$ `, not with {line!r}"
             commands[-1].expected.append(line)
+    assert not ends_with, f"a command goes on to {ends_with!r}, which never comes"
     return commands
 
 

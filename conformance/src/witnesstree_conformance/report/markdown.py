@@ -24,11 +24,13 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as code in a cell of a table, whatever it holds."""
-    line = " ".join(text.split()).replace("|", "\\|")
+    """Return text as code in a cell of a table, whatever it holds. A stroke ends a cell even in code, so it is an entity."""
+    line = " ".join(text.split())
+    if "|" in line:
+        return f"<code>{''.join(char if char.isalnum() or char == ' ' else f'&#{ord(char)};' for char in line)}</code>"
     longest = max((len(run) for run in _backticks(line)), default=0)
-    fence = "`" * (longest + 1)
-    return f"{fence} {line} {fence}"
+    fence, space = "`" * (longest + 1), " " if "`" in line or not line.strip() else ""
+    return f"{fence}{space}{line}{space}{fence}"
 
 
 def _backticks(text: str) -> list[str]:
@@ -71,7 +73,7 @@ def _summary(document: Json) -> Iterator[str]:
         rating = subject["rating"]
         rows.append(
             [
-                f"`{subject['name']}`",
+                code(subject["name"]),
                 escaped(subject.get("version", "")),
                 f"**{rating['level']}**" if rating["conformant"] else rating["level"],
                 *(cells.get(tier, tables.NOT_RUN) for tier in found),
@@ -91,7 +93,7 @@ def _matrices(document: Json) -> Iterator[str]:
             for attack in tables.attacks(document, "at rest")
             if tier in attack.get("tiers", ())
         ]
-        yield from _table(["attack", *(f"`{column.subject}`" for column in columns)], rows)
+        yield from _table(["attack", *(code(column.subject) for column in columns)], rows)
 
 
 def _in_use(document: Json) -> Iterator[str]:
@@ -103,12 +105,12 @@ def _in_use(document: Json) -> Iterator[str]:
     subjects = [subject for subject in document["subjects"] if "in_use" in subject["rating"]]
     rows = [[escaped(group), *(tables.in_use_shown(subject, group) for subject in subjects)] for group in groups]
     rows.append(["honest words withheld", *(str(subject["rating"]["in_use"]["overblocked"]) for subject in subjects)])
-    yield from _table(["attack / channel", *(f"`{subject['name']}`" for subject in subjects)], rows)
+    yield from _table(["attack / channel", *(code(subject["name"]) for subject in subjects)], rows)
 
 
 def _costs(document: Json) -> Iterator[str]:
     rows = [(subject, tables.cost_row(subject)) for subject in document["subjects"]]
-    measured = [[f"`{subject['name']}`", *(escaped(text) for text in row)] for subject, row in rows if row]
+    measured = [[code(subject["name"]), *(escaped(text) for text in row)] for subject, row in rows if row]
     if not measured:
         return
     yield "## Costs: times in ms, medians of one run on one machine"
@@ -125,7 +127,7 @@ def _meaning() -> Iterator[str]:
 
 
 def _subject(subject: Json) -> Iterator[str]:
-    yield f"## {escaped(subject['title'])} (`{subject['name']}`)"
+    yield f"## {escaped(subject['title'])} ({code(subject['name'])})"
     yield ""
     if subject.get("error"):
         yield f"Not measured: {escaped(subject['error'])}"
@@ -135,7 +137,7 @@ def _subject(subject: Json) -> Iterator[str]:
         yield f"- {escaped(reason)}"
     yield ""
     answers = {True: "passed", False: "FAILED", None: "n/a"}
-    controls = [[c["control"], answers[c["passed"]], escaped(c["detail"])] for c in subject["controls"]]
+    controls = [[escaped(c["control"]), answers[c["passed"]], escaped(c["detail"])] for c in subject["controls"]]
     yield from _table(["control", "", "detail"], controls)
     rows = [
         [where, escaped(attack), verdict, escaped(reason), "<br>".join(code(line) for line in edit)]
