@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/.runtime-is-ready
 DEV := $(VENV)/.dev-is-ready
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all lint fix bench docs clean help
+.PHONY: demo test test-all conformance lint fix bench docs clean help
 
 demo: $(RUNTIME) ## show the product at work, in a minute
 	@$(PY) -m witnesstree.cli.main demo
@@ -18,6 +18,10 @@ test: $(DEV) ## run the tests that are fast (what CI runs)
 
 test-all: $(DEV) ## run all tests
 	@$(PY) -m pytest -q -n 2
+
+conformance: $(DEV) ## measure every memory store against its pins (SLOW=1: also those that take minutes)
+	@$(VENV)/bin/wtree-conformance run --all $(if $(SLOW),--slow) --pins conformance/pins \
+		--json conformance-results.json --html conformance-scorecard.html
 
 lint: $(DEV) ## check style, types and who imports whom; changes nothing
 	@$(PY) -m ruff check .

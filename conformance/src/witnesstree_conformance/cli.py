@@ -132,7 +132,9 @@ def run(
         html_file.write_text(report.html(document))
     if json_file is None and html_file is None:
         click.echo(report.markdown(document, details=False), nl=False)
-    sys.exit(_verdict(document["subjects"], require, pinned, is_full=not tiers and not attacks and in_use))
+    code = _verdict(document["subjects"], require, pinned, is_full=not tiers and not attacks and in_use)
+    click.echo(_summary(document["subjects"]), err=True)
+    sys.exit(code)
 
 
 def _chosen(names: Sequence[str], everything: bool, slow: bool) -> list[Known]:
@@ -152,6 +154,15 @@ def _line(result: Json) -> str:
     rating = result["rating"]
     why = f" ({rating['why'][0]})" if rating["why"] else ""
     return f"{result['name']} {result['version']}: {rating['level']} in {result['seconds']:.0f} s{why}"
+
+
+def _summary(subjects: Sequence[Json]) -> str:
+    """Return one line about the whole run."""
+    measured = [subject for subject in subjects if not subject.get("error")]
+    conformant = sum(subject["rating"]["conformant"] for subject in measured)
+    cells = sum(len(row["cells"]) for subject in measured for row in subject["rows"])
+    cells += sum(len(subject.get("in_use", ())) for subject in measured)
+    return f"{len(measured)} of {len(subjects)} subjects measured, {cells} cells, {conformant} conformant"
 
 
 def _verdict(subjects: Sequence[Json], require: str | None, pinned: dict[str, Json], *, is_full: bool) -> int:

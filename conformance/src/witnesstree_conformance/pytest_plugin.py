@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -159,10 +157,10 @@ def measured(config: pytest.Config, name: str, tiers: list[str]) -> Json:
 
 
 def _shared(config: pytest.Config) -> Path:
-    """Return a folder that all processes of this test run share."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}-{id(config)}"
-    folder = Path(tempfile.gettempdir()) / f"wtree-conformance-{os.getuid()}-{run}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    """Return a folder that all processes of this test run share; pytest clears it away some runs later."""
+    base: Path = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    folder = (base.parent if hasattr(config, "workerinput") else base) / "conformance"
+    folder.mkdir(exist_ok=True)
     return folder
 
 

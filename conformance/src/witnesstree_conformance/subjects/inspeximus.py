@@ -49,6 +49,14 @@ class InspeximusRaw(SqliteRaw):
         """Put the words of one document into another."""
         self.set_field(target, WORDS, self.field(self.row(source), WORDS))
 
+    def remove(self, slots: Sequence[str], *, weak: bool = False) -> None:
+        """Delete rows. In tier C the newest go with their receipts and the head: what is left is consistent."""
+        newest = [str(row["id"]) for row in self.rows("SELECT id FROM records ORDER BY ord DESC LIMIT ?", (len(slots),))]
+        super().remove(slots, weak=weak)
+        if not weak and self.tier == "C" and self.receipts.exists() and sorted(newest) == sorted(slots):
+            self._cut_receipts(slots)
+            self._remove_head()
+
     @property
     def receipts(self) -> Path:
         """Return the file with the receipts."""
@@ -56,11 +64,21 @@ class InspeximusRaw(SqliteRaw):
 
     def cut_log_and_rows(self, slots: Sequence[str]) -> None:
         """Delete rows, events and, from tier B on, receipts."""
-        super().cut_log_and_rows(slots)
+        for slot in slots:
+            self.delete(slot)
+            self.delete(slot, "memory_events", "memory_id")
         if self.tier != "A" and self.receipts.exists():
-            kept = [line for line in json.loads(self.receipts.read_text()) if line["memory_id"] not in slots]
-            self.receipts.write_text(json.dumps(kept))
-            self.note(f"took the receipts of {', '.join(slots)} out of {RECEIPTS}")
+            self._cut_receipts(slots)
+
+    def _cut_receipts(self, slots: Sequence[str]) -> None:
+        kept = [line for line in json.loads(self.receipts.read_text()) if line["memory_id"] not in slots]
+        self.receipts.write_text(json.dumps(kept))
+        self.note(f"took the receipts of {', '.join(slots)} out of {RECEIPTS}")
+
+    def _remove_head(self) -> None:
+        for head in (self.place.state / ".config/inspeximus/heads").iterdir():
+            head.unlink()
+            self.note(f"removed the head {head.name}")
 
     def cut_log_and_head(self, slots: Sequence[str]) -> None:
         """Delete rows, events and receipts, and the head in the client's home."""
@@ -69,9 +87,7 @@ class InspeximusRaw(SqliteRaw):
         if self.tier in {"A", "B"}:
             raise NotApplicable("the head lies in the client's home: tier C")
         self.cut_log_and_rows(slots)
-        for head in (self.place.state / ".config/inspeximus/heads").iterdir():
-            head.unlink()
-            self.note(f"removed the head {head.name}")
+        self._remove_head()
 
 
 class Default(SqliteFile):

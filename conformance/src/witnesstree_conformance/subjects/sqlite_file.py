@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import sqlite3
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
+from witnesstree_conformance import __version__
 from witnesstree_conformance.protocol import Place, Subject
 from witnesstree_conformance.sql_raw import SqliteRaw
 
@@ -28,8 +28,8 @@ class SqliteFile(Subject):
 
     @classmethod
     def version(cls) -> str:
-        """Return the package's version, or SQLite's."""
-        return metadata.version(cls.package) if cls.package else f"SQLite {sqlite3.sqlite_version}"
+        """Return the package's version, or the suite's for a store of its own."""
+        return metadata.version(cls.package) if cls.package else __version__
 
     @classmethod
     def load(cls) -> None:
