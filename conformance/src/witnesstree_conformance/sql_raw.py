@@ -77,6 +77,12 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def rows_of(cursor: Any) -> list[Row]:
+    """Return what a query found as dictionaries."""
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
 def replace_in(value: Any, old: str, new: str) -> Any:
     """Replace words in text or bytes.
 
@@ -113,9 +119,7 @@ class SqlRaw(Raw):
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows as dictionaries."""
-        cursor = self.connection.execute(sql.replace("?", self.placeholder), tuple(values))
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return rows_of(self.connection.execute(sql.replace("?", self.placeholder), tuple(values)))
 
     def row(self, slot: str, table: str = "", key: str = "") -> Row:
         """Return the row of a slot."""

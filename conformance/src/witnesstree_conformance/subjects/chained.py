@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from witnesstree_conformance.protocol import Entry, Item, Place, Refusal
-from witnesstree_conformance.sql_raw import Layout, RechainingRaw, Row
+from witnesstree_conformance.sql_raw import Layout, RechainingRaw, Row, rows_of
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 COVERED = ("id", "owner", "text", "at", "role")
@@ -96,9 +96,7 @@ class Chained(SqliteFile):
         Raises:
             Refusal: a row does not fit the one before.
         """
-        cursor = self._connection.execute("SELECT * FROM memory ORDER BY id")
-        names = [column[0] for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+        rows = rows_of(self._connection.execute("SELECT * FROM memory ORDER BY id"))
         previous = GENESIS
         for number, row in enumerate(rows, 1):
             previous = link(previous, row)

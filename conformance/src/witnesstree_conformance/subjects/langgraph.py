@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from witnesstree_conformance.protocol import Entry, Item, NotApplicable, Place
+from witnesstree_conformance.protocol import Entry, Item, NotApplicable, Place, Subject
 from witnesstree_conformance.sql_raw import Layout, Part, Row, SqliteRaw, flipped, replace_in
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
@@ -158,7 +158,52 @@ class _Unencrypted(SaverRaw):
         self.__dict__ = other.__dict__
 
 
-class SqliteSaver(SqliteFile):
+class Checkpoints(Subject):
+    """The verbs of every checkpointer: a thread per owner, a checkpoint per entry."""
+
+    _saver: Any
+
+    def values(self, entry: Entry) -> Mapping[str, Any]:
+        """Return what the channels of a checkpoint hold."""
+        raise NotImplementedError
+
+    def words(self, values: Mapping[str, Any]) -> Any:
+        """Return the words that channels hold."""
+        raise NotImplementedError
+
+    def remember(self, entry: Entry) -> str:
+        """Put one checkpoint on top of the thread's newest, with the writes that led to it; return its id."""
+        from langgraph.checkpoint.base import empty_checkpoint
+
+        newest, values = self._saver.get_tuple(thread(entry.owner)), self.values(entry)
+        at = datetime.datetime.fromtimestamp(entry.at, datetime.UTC).isoformat()
+        checkpoint = checkpoint_of(empty_checkpoint()["id"], at, values)
+        step = 0 if newest is None else newest.metadata["step"] + 1
+        metadata = {**entry.claims, "source": "input", "step": step, "user_id": entry.owner}
+        config = thread(entry.owner) if newest is None else newest.config
+        put = self._saver.put(config, checkpoint, metadata, checkpoint["channel_versions"])
+        self._saver.put_writes(put, list(values.items()), "task")
+        return str(put["configurable"]["checkpoint_id"])
+
+    def recall(self, owner: str) -> Sequence[Item]:
+        """Return the thread's checkpoints, oldest first."""
+        return [self._item(found) for found in reversed(list(self._saver.list(thread(owner))))]
+
+    def get(self, id: str, owner: str) -> Item | None:
+        """Return one checkpoint of the thread."""
+        found = self._saver.get_tuple(thread(owner, checkpoint_id=id))
+        return None if found is None else self._item(found)
+
+    def recall_anyone(self, query: str) -> Sequence[Item]:
+        """List checkpoints without naming a thread."""
+        return [self._item(found) for found in self._saver.list(None)]
+
+    def _item(self, found: Any) -> Item:
+        """Return every field of a checkpoint tuple, with the words as ``text``."""
+        return {**found._asdict(), "text": self.words(found.checkpoint["channel_values"])}
+
+
+class SqliteSaver(Checkpoints, SqliteFile):
     """The checkpointer in SQLite, as its documentation shows it."""
 
     title = "LangGraph SqliteSaver"
@@ -183,23 +228,14 @@ class SqliteSaver(SqliteFile):
         """Close the file."""
         self._connection.close()
 
-    def remember(self, entry: Entry) -> str:
-        """Put one checkpoint on top of the thread's newest, with the write that led to it."""
-        newest = self._saver.get_tuple(thread(entry.owner))
-        return put_entry(self._saver, newest, entry, {"message": {"role": role_of(entry), "content": entry.text}})
+    def values(self, entry: Entry) -> Mapping[str, Any]:
+        """Return one message."""
+        return {"message": {"role": role_of(entry), "content": entry.text}}
 
-    def recall(self, owner: str) -> Sequence[Item]:
-        """Return the thread's checkpoints, oldest first."""
-        return [item(found) for found in reversed(list(self._saver.list(thread(owner))))]
-
-    def get(self, id: str, owner: str) -> Item | None:
-        """Return one checkpoint of the thread."""
-        found = self._saver.get_tuple(thread(owner, checkpoint_id=id))
-        return None if found is None else item(found)
-
-    def recall_anyone(self, query: str) -> Sequence[Item]:
-        """List checkpoints without naming a thread."""
-        return [item(found) for found in self._saver.list(None)]
+    def words(self, values: Mapping[str, Any]) -> Any:
+        """Return the message's words."""
+        message = values.get("message")
+        return message.get("content") if isinstance(message, dict) else None
 
 
 class EncryptedSqliteSaver(SqliteSaver):
@@ -251,23 +287,3 @@ def checkpoint_of(id: str, ts: str, values: Mapping[str, Any]) -> dict[str, Any]
 def role_of(entry: Entry) -> str:
     """Return the role that says whether a tool or the user spoke."""
     return "tool" if entry.channel == "external" else "user"
-
-
-def put_entry(saver: Any, newest: Any, entry: Entry, values: Mapping[str, Any]) -> str:
-    """Put one checkpoint on top of the newest, with the write that led to it; return its id."""
-    from langgraph.checkpoint.base import empty_checkpoint
-
-    at = datetime.datetime.fromtimestamp(entry.at, datetime.UTC).isoformat()
-    checkpoint = checkpoint_of(empty_checkpoint()["id"], at, values)
-    step = 0 if newest is None else newest.metadata["step"] + 1
-    metadata = {**entry.claims, "source": "input", "step": step, "user_id": entry.owner}
-    config = thread(entry.owner) if newest is None else newest.config
-    put = saver.put(config, checkpoint, metadata, checkpoint["channel_versions"])
-    saver.put_writes(put, list(values.items()), "task")
-    return str(put["configurable"]["checkpoint_id"])
-
-
-def item(found: Any) -> Item:
-    """Return every field of a checkpoint tuple, with the words as ``text``."""
-    message = found.checkpoint["channel_values"].get("message")
-    return {**found._asdict(), "text": message.get("content") if isinstance(message, dict) else None}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from witnesstree_conformance.protocol import Entry, Item, Place
+from witnesstree_conformance.protocol import Entry, Place
 from witnesstree_conformance.sql_raw import Layout, Part, Row
-from witnesstree_conformance.subjects.langgraph import call_of, put_entry, role_of, thread
+from witnesstree_conformance.subjects.langgraph import Checkpoints, call_of, role_of
 from witnesstree_conformance.subjects.postgres import PostgresRaw, PostgresStore, database_of, uri_of
 
 NOTHING = "nothing"
@@ -56,7 +56,7 @@ class SaverRaw(PostgresRaw):
         self.update(slot, {"blob": b"\xc1\xff"}, "checkpoint_blobs", "version")
 
 
-class PostgresSaver(PostgresStore):
+class PostgresSaver(Checkpoints, PostgresStore):
     """The checkpointer in PostgreSQL, as its documentation shows it."""
 
     title = "LangGraph PostgresSaver"
@@ -84,29 +84,14 @@ class PostgresSaver(PostgresStore):
         """Disconnect."""
         self._connected.__exit__(None, None, None)
 
-    def remember(self, entry: Entry) -> str:
-        """Put one checkpoint on top of the thread's newest."""
-        values = {"text": entry.text, "role": role_of(entry), "about": {"session": entry.session, NOTHING: None}}
-        return put_entry(self._saver, self._saver.get_tuple(thread(entry.owner)), entry, values)
+    def values(self, entry: Entry) -> Mapping[str, Any]:
+        """Return words and role, which lie in the checkpoint's row, and a structure, which becomes a blob."""
+        return {"text": entry.text, "role": role_of(entry), "about": {"session": entry.session, NOTHING: None}}
 
-    def recall(self, owner: str) -> Sequence[Item]:
-        """Return the thread's checkpoints, oldest first."""
-        return [_item(found) for found in reversed(list(self._saver.list(thread(owner))))]
-
-    def get(self, id: str, owner: str) -> Item | None:
-        """Return one checkpoint of the thread."""
-        found = self._saver.get_tuple(thread(owner, checkpoint_id=id))
-        return None if found is None else _item(found)
-
-    def recall_anyone(self, query: str) -> Sequence[Item]:
-        """List checkpoints without naming a thread."""
-        return [_item(found) for found in self._saver.list(None)]
+    def words(self, values: Mapping[str, Any]) -> Any:
+        """Return the words."""
+        return values.get("text")
 
     def raw(self, place: Place, tier: str) -> SaverRaw:
         """Return the attacker's access."""
         return SaverRaw(place, tier)
-
-
-def _item(found: Any) -> Item:
-    """Return every field of a checkpoint tuple, with the words as ``text``."""
-    return {**found._asdict(), "text": found.checkpoint["channel_values"].get("text")}

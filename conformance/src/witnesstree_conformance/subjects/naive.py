@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from witnesstree_conformance.protocol import Entry, Item, Place
-from witnesstree_conformance.sql_raw import Layout, SqliteRaw
+from witnesstree_conformance.sql_raw import Layout, SqliteRaw, rows_of
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 
@@ -81,6 +81,4 @@ class Naive(SqliteFile):
         self._connection.execute("VACUUM")
 
     def _rows(self, where: str, values: tuple[object, ...]) -> list[Item]:
-        cursor = self._connection.execute(f"SELECT id, owner, text, at, role, trust FROM memory WHERE {where}", values)
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
+        return [*rows_of(self._connection.execute(f"SELECT id, owner, text, at, role, trust FROM memory WHERE {where}", values))]
