@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +115,8 @@ def test_ones_own_store_is_one_file(tmp_path: Path):
         (["run", "naive", "--all"], 2, "not both"),
         (["run", "nobody"], 2, "no subject is called 'nobody'"),
         (["run", "naive", "--attack", "nothing"], 2, "nothing"),
-        (["run", "naive", "--json", "no/such/folder.json"], 2, "no folder"),
+        (["run", "naive", "--json", "no/such/folder.json"], 2, "can't be written"),
+        (["run", "naive", "--html", "."], 2, "is a directory"),
         (["run", "naive", "--pins", "nowhere"], 2, "does not exist; write it with"),
         (["run", "mystore:Absent", *FAST], 3, "can't be imported"),
         (["run", "mystore:Raw", *FAST], 3, "no subclass"),
@@ -155,3 +159,29 @@ def test_a_subject_sees_nothing_of_the_environment(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("MY_SECRET", "1")
     assert ran(tmp_path, "mystore:Asks", *FAST)[1]["subjects"][0]["config"] == "[]"
     assert ran(tmp_path, "mystore:Asks", *FAST, "--pass-env", "MY_SECRET")[1]["subjects"][0]["config"] == "['MY_SECRET']"
+
+
+def process_names() -> set[str]:
+    names = set()
+    for file in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            names.add(file.read_text().strip())
+    return names
+
+
+def test_stopping_keeps_what_was_measured_and_leaves_nothing_behind(tmp_path: Path):
+    (tmp_path / "mystore.py").write_text(
+        OWN + "\nimport os, time\nclass Hangs(Lines):\n    def recall(self, owner):\n"
+        "        open('/proc/self/comm', 'w').write('wtc-hangs')\n        time.sleep(600)\n"
+    )
+    call = [sys.executable, "-m", "witnesstree_conformance.cli", "run", "naive", "mystore:Hangs", *FAST, "--json", "r.json"]
+    running = subprocess.Popen(call, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    assert running.stderr.readline().startswith("naive ")
+    while "wtc-hangs" not in process_names() and running.poll() is None:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.stderr.read()
+    assert running.wait() == 130 and "what was measured until then is kept" in said and "Traceback" not in said
+    assert [subject["name"] for subject in json.loads((tmp_path / "r.json").read_text())["subjects"]] == ["naive"]
+    assert "wtc-hangs" not in process_names()

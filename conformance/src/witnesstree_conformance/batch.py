@@ -70,18 +70,27 @@ def measure_all(
         keep: a folder in which what a run leaves behind is kept, one folder per subject.
         watch: is told how far each is; called from several threads.
     """
+    children: list[subprocess.Popen[str]] = []
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        running = [pool.submit(measure_one, known, selection, keep, watch) for known in subjects]
+        running = [pool.submit(measure_one, known, selection, keep, watch, children.append) for known in subjects]
         try:
             for future in as_completed(running):
                 yield future.result()
         finally:
             for future in running:
                 future.cancel()
+            for child in children:
+                child.terminate()
 
 
-def measure_one(known: Known, selection: Selection, keep: Path | None = None, watch: Watch = lambda name, line: None) -> Json:
-    """Measure one subject in a process of its own."""
+def measure_one(
+    known: Known,
+    selection: Selection,
+    keep: Path | None = None,
+    watch: Watch = lambda name, line: None,
+    started: Callable[[subprocess.Popen[str]], None] = lambda child: None,
+) -> Json:
+    """Measure one subject in a process of its own; ``started`` is given the process."""
     folder = Path(tempfile.mkdtemp(prefix="wtc-"))
     try:
         environment = prepare(known, lambda line: watch(known.name, line))
@@ -93,6 +102,7 @@ def measure_one(known: Known, selection: Selection, keep: Path | None = None, wa
             child = subprocess.Popen(
                 [*command, *selection.arguments()], stdout=subprocess.PIPE, stderr=errors, text=True, env=variables
             )
+            started(child)
             try:
                 for line in child.stdout or ():
                     watch(known.name, line.strip())

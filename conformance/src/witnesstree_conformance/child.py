@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--allow-host", action="append", default=[], help="a host on which a live server may be measured")
     parser.add_argument("--show", action="store_true", help="print the table of verdicts")
     given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that servers are stopped
     state = given.folder.resolve() / "run" / "state"
     state.mkdir(parents=True, exist_ok=True)
     # Before the library is imported: it reads and writes its settings in the client's zone, not in the home of whoever runs this.

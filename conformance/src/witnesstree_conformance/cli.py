@@ -23,7 +23,7 @@ from witnesstree_conformance.status import Status
 from witnesstree_conformance.subjects import KNOWN, LIVE, Known, UnknownSubject, find
 
 Json = dict[str, Any]
-BELOW, USAGE, NOT_MEASURED = 1, 2, 3
+BELOW, USAGE, NOT_MEASURED, INTERRUPTED = 1, 2, 3, 130
 EXIT_CODES = """\b
 Exit codes:
   0  everything asked for was measured, and is as required
@@ -44,7 +44,7 @@ def _found(read: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Return what is read; what is wrong with what was given is one line and exit code 2."""
     try:
         return read(*arguments, **named)
-    except (UnknownSubject, ReportError, live.SettingsError, pins.PinsError) as error:
+    except (UnknownSubject, ReportError, live.SettingsError, pins.PinsError, OSError) as error:
         fail(str(error))
 
 
@@ -112,29 +112,53 @@ def run(
         if known.name.startswith(LIVE):
             _found(live.read, Path(known.name.removeprefix(LIVE)), allow_host)
     for file in (json_file, html_file):
-        if file is not None and not file.resolve().parent.is_dir():
-            fail(f"{file.parent} is no folder to write {file.name} into")
+        if file is not None:
+            _check_writable(file)
     pinned = {known.name: _found(pins.read, pins_folder, known.name) for known in chosen} if pins_folder else {}
     selection = Selection(tuple(tiers), tuple(attacks), tuple(pass_env), tuple(allow_host), in_use=in_use, costs=costs)
-    results: list[Json] = []
+    results: dict[str, Json] = {}
+
+    def documented() -> Json:
+        document = report.document([results[known.name] for known in chosen if known.name in results], datetime.now(UTC))
+        if json_file is not None:
+            _write(json_file, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+        return document
+
     with Status(len(chosen), sys.stderr) as status:
         try:
             for result in measure_all(chosen, selection, jobs=jobs, keep=keep, watch=status.update):
-                results.append(result)
+                results[result["name"]] = result
+                documented()  # what is measured is kept, whatever happens to the rest
                 status.done(result["name"], _line(result))
         except KeyboardInterrupt:
-            fail("stopped", 130)
-    order = [known.name for known in chosen]
-    document = report.document(sorted(results, key=lambda result: order.index(result["name"])), datetime.now(UTC))
-    if json_file is not None:
-        json_file.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+            fail("stopped; what was measured until then is kept" if json_file else "stopped", INTERRUPTED)
+    document = documented()
     if html_file is not None:
-        html_file.write_text(report.html(document))
+        _write(html_file, report.html(document))
     if json_file is None and html_file is None:
         click.echo(report.markdown(document, details=False), nl=False)
     code = _verdict(document["subjects"], require, pinned, is_full=not tiers and not attacks and in_use)
     click.echo(_summary(document["subjects"]), err=True)
     sys.exit(code)
+
+
+def _check_writable(file: Path) -> None:
+    """End before anything is measured if the results could not be written."""
+    try:
+        with file.open("a"):
+            pass
+    except OSError as error:
+        fail(f"{file} can't be written: {error.strerror}")
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file whole or not at all, unless it is a device."""
+    if file.exists() and not file.is_file():
+        file.write_text(text)
+        return
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text)
+    part.replace(file)
 
 
 def _chosen(names: Sequence[str], everything: bool, slow: bool) -> list[Known]:
@@ -192,7 +216,8 @@ def report_(results: Path, html_file: Path | None, details: bool) -> None:
     """Show RESULTS (a file of 'run --json') as Markdown or as a page. Levels are computed anew."""
     document = _found(report.load, results)
     if html_file is not None:
-        html_file.write_text(report.html(document))
+        _check_writable(html_file)
+        _write(html_file, report.html(document))
         return
     click.echo(report.markdown(document, details=details), nl=False)
 
@@ -211,7 +236,7 @@ def pin(results: Path, folder: Path) -> None:
     for subject in _found(report.load, results)["subjects"]:
         if subject.get("error"):
             fail(f"{subject['name']} was not measured: {subject['error']}", NOT_MEASURED)
-        click.echo(f"{pins.write(folder, subject)}")
+        click.echo(f"{_found(pins.write, folder, subject)}")
 
 
 if __name__ == "__main__":

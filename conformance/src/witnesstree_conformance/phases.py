@@ -89,11 +89,7 @@ class Phases:
         started = time.monotonic()
         if not self.forks:
             return self._spawned(work, arguments, started)
-        process, pipe = self._forked(work, arguments)
-        data = self._read(pipe, process, started)
-        os.close(pipe)
-        _, status = os.waitpid(process, 0)
-        return self._outcome(data, status, started)
+        return self._finished(*self._forked(work, arguments), started)
 
     def start(self, work: Callable[..., Any], *arguments: Any) -> tuple[int, int]:
         """Start a function in a fork; return process and pipe. For phases that are killed or run side by side."""
@@ -101,10 +97,18 @@ class Phases:
 
     def finish(self, process: int, pipe: int) -> Outcome:
         """Wait for what ``start`` started."""
-        started = time.monotonic()
-        data = self._read(pipe, process, started)
-        os.close(pipe)
-        _, status = os.waitpid(process, 0)
+        return self._finished(process, pipe, time.monotonic())
+
+    def _finished(self, process: int, pipe: int, started: float) -> Outcome:
+        """Return what a phase gave. It does not outlive this process, should that be told to end."""
+        try:
+            data = self._read(pipe, process, started)
+        except BaseException:
+            os.kill(process, signal.SIGKILL)
+            raise
+        finally:
+            os.close(pipe)
+            _, status = os.waitpid(process, 0)
         return self._outcome(data, status, started)
 
     def _forked(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, int]:
