@@ -67,3 +67,19 @@ class Slow(Naive):
 def test_what_would_take_too_long_is_said_and_not_done(tmp_path: Path):
     (size,) = measured(Slow, tmp_path, (10_000,))["sizes"]
     assert size["not_measured"].startswith("writing them would take ")
+
+
+class Forgets(Naive):
+    """Reads no more than a hundred entries."""
+
+    title = "forgets"
+
+    def recall(self, owner: str) -> Sequence[Item]:
+        return super().recall(owner)[:100]
+
+
+def test_a_size_that_can_not_be_measured_leaves_the_others(tmp_path: Path):
+    found = measured(Forgets, tmp_path, (80, 120, 160))
+    assert [("read_ms" in size, "not_measured" in size) for size in found["sizes"]] == [(True, False), (False, True)]
+    assert "100 of 120 entries were read" in found["sizes"][1]["not_measured"]
+    assert found["honest_operations"]["alarms"] == []
