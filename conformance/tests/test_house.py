@@ -12,7 +12,8 @@ import click
 
 from witnesstree_conformance import cli
 from witnesstree_conformance.attacks import AT_REST
-from witnesstree_conformance.protocol import Raw, Subject
+from witnesstree_conformance.protocol import PROTOCOL_VERSION, Raw, Subject
+from witnesstree_conformance.subjects import KNOWN
 from witnesstree_conformance.verdicts import MEANING
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -50,6 +51,7 @@ def test_what_runs_in_a_measured_environment_needs_the_standard_library_only():
 
 def test_the_protocol_page_names_every_verb_and_verdict():
     page = (FOLDER / "PROTOCOL.md").read_text()
+    assert f"Version {PROTOCOL_VERSION}." in page
     for kind in (Subject, Raw):
         names = [name for name in vars(kind) if not name.startswith("_")]
         assert [name for name in names if not re.search(rf"`{name}\b|[`, ]{name}[(`,]", page)] == []
@@ -58,7 +60,8 @@ def test_the_protocol_page_names_every_verb_and_verdict():
 
 
 def test_the_readme_counts_what_there_is():
-    assert f"{len(AT_REST)} edits of a store at rest" in (FOLDER / "README.md").read_text()
+    page = (FOLDER / "README.md").read_text()
+    assert f"{len(AT_REST)} edits of a store at rest" in page and f"results for {len(KNOWN)} subjects" in page
 
 
 def test_the_action_uses_options_that_exist_and_puts_no_input_into_a_script():
