@@ -44,8 +44,10 @@ def measure_costs(run: Run, progress: Progress = lambda line: None, sizes: Seque
         if expected > BUDGET_S:
             sizes_measured.append({"entries": size, "not_measured": f"writing them would take {expected:.0f} s"})
             continue
+        filled = run.do(_fill, held, size)
         try:
-            run.must(_fill, held, size)
+            if filled.failure is not None:
+                raise MeasuringError(f"filling it ended: {filled.failure.message}")
             sizes_measured.append({"entries": size} | _at_size(run, size))
         except MeasuringError as error:
             sizes_measured.append({"entries": size, "not_measured": str(error)})

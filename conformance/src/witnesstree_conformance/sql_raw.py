@@ -733,7 +733,7 @@ def flipped(value: Any) -> Any:
         middle = len(value) // 2
         return value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :] if value else b"x"
     if isinstance(value, str):
-        return _other_text(value)
+        return _later_year(value) or _other_text(value)
     return ["planted"] if isinstance(value, list) else {"planted": 1}
 
 
@@ -761,10 +761,12 @@ def later(value: Any) -> Any:
     if isinstance(value, float):
         return value + 86_400.0
     text = str(value)
-    year = re.match(r"\d{4}", text)
-    if year and re.match(r"\d{4}-\d\d-\d\d", text):
-        return f"{int(year[0]) + 1}{text[4:]}"
-    return flipped(text)
+    return _later_year(text) or flipped(text)
+
+
+def _later_year(text: str) -> str:
+    """Return a date or time four years later, which exists also for the last day of February; nothing for other text."""
+    return f"{int(text[:4]) + 4}{text[4:]}" if re.match(r"\d{4}-\d\d-\d\d", text) else ""
 
 
 def _holds(value: Any, words: str) -> bool:

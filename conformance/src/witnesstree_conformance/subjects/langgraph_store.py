@@ -11,7 +11,7 @@ from witnesstree_conformance.protocol import Entry, Item, NotApplicable, Place
 from witnesstree_conformance.sql_raw import Layout, SqliteRaw
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
-MANY = 10_000
+MANY = 100_000
 """More entries than any owner has: the search stops at ten unless told."""
 
 

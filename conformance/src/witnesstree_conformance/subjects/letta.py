@@ -13,7 +13,7 @@ from witnesstree_conformance.protocol import Entry, Item, Place
 from witnesstree_conformance.sql_raw import Layout, Row
 from witnesstree_conformance.subjects.postgres import PostgresRaw, PostgresStore, database_of, uri_of
 
-MANY = 10_000
+MANY = 100_000
 
 
 class BlockHistoryRaw(PostgresRaw):

@@ -18,7 +18,7 @@ from witnesstree_conformance.sql_raw import Layout, Row, SqliteRaw
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 COLLECTION, HISTORY = "memories", "history.db"
-MANY = 10_000
+MANY = 100_000
 PICKLE_OF_IDS = 4
 
 

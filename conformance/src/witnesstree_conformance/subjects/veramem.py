@@ -12,6 +12,8 @@ from witnesstree_conformance.sql_raw import Layout, Part, RechainingRaw, Row, fl
 from witnesstree_conformance.subjects.sqlite_file import SqliteFile
 
 GENESIS = "0" * 64
+MANY = 100_000
+"""More memories than any owner has: the call stops at a thousand unless told."""
 
 
 class VeramemRaw(RechainingRaw):
@@ -101,7 +103,7 @@ class Veramem(SqliteFile):
 
     def recall(self, owner: str) -> Sequence[Item]:
         """Return a user's memories."""
-        return [_item(memory) for memory in self._memory.get_all(user_id=owner)]
+        return [_item(memory) for memory in self._memory.get_all(user_id=owner, limit=MANY)]
 
     def search(self, owner: str, query: str, k: int) -> Sequence[Item]:
         """Search a user's memories and episodes."""
